@@ -1,0 +1,1 @@
+"""History -> findings -> root cause -> verdict. No database."""

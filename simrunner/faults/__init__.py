@@ -1,0 +1,1 @@
+"""What goes wrong and when: one file per fault, one literal registry."""

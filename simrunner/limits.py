@@ -1,0 +1,35 @@
+"""Every bound of simrunner in one record, so that a reader sees all of them at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds that keep every wait, queue and loop finite. Units are the last part of each name."""
+
+    step_seconds: float = 30.0
+    """A released step must finish or be blocked by another actor within this time."""
+    backend_gone_seconds: float = 10.0
+    """After SIGKILL a backend must have left pg_stat_activity within this time."""
+    server_start_seconds: float = 60.0
+    interrupt_seconds: float = 2.0
+    """After Ctrl-C workers and backends are gone within this time."""
+    socket_path_bytes: int = 107
+    """The longest path of a Unix socket (sun_path, unix(7))."""
+    probe_rows_max: int = 4096
+    """A probe stops doubling its LIMIT here; beyond, it is recorded as not observable."""
+    barriers: int = 16
+    """Barriers made before the first fork: one per poisoned round, plus one."""
+    parquet_rows_per_part: int = 500_000
+    workers_max: int = 64
+    jobs_max: int = 1_000_000
+    rounds_max: int = 100_000
+    witness_events_max: int = 40
+    """A finding shows at most this many witness events."""
+    findings_per_invariant_max: int = 1000
+    """Further findings of one invariant are counted, not stored."""
+
+
+LIMITS = Limits()

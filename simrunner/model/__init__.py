@@ -1,0 +1,1 @@
+"""The vocabulary of a run: states, operations, designs, workloads, decisions, events, verdicts. Standard library only."""

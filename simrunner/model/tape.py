@@ -1,0 +1,39 @@
+"""The tape: the seed, every decision in order and every random draw of one run.
+
+A tape is kept apart from the history. Following it reproduces the run, or stops at the first step that differs.
+Shuttle's Schedule (a seed and a list of steps and draws) is the model.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+TAPE_SCHEMA = 1
+
+STEP = "step"  # open the gate of `actor`; label: what it is about to do
+KILL = "kill"  # SIGKILL the process of `actor`; label: its crash point or what it was about to do
+ADVANCE = "advance"  # advance the virtual clock by `amount` milliseconds
+WAKE = "wake"  # of several waiters that one step may free, `actor` goes first
+ROUND = "round"  # begin round `amount`
+VACUUM = "vacuum"  # VACUUM the state tables
+
+DECISIONS = (STEP, KILL, ADVANCE, WAKE, ROUND, VACUUM)
+"""The closed set of commands that strategies and faults return and the runtime executes."""
+
+
+class Decision(NamedTuple):
+    """One scheduling decision."""
+
+    kind: str
+    actor: str | None = None
+    label: str | None = None
+    """What the actor was about to do, e.g. `claim:COMMIT`: replay compares it, so that a change is seen at its first step."""
+    amount: int | None = None
+
+
+class Draw(NamedTuple):
+    """One random draw: the stream's name, the exclusive bound, the value in [0, bound)."""
+
+    stream: str
+    bound: int
+    value: int

@@ -1,0 +1,1 @@
+"""What a person reads: verdict tables, witnesses, replay lines."""

@@ -1,0 +1,1 @@
+"""The only layer that starts processes, sends signals or talks to PostgreSQL."""

@@ -1,0 +1,1 @@
+"""Exploring many schedules: replay, recheck, shrink, export."""

@@ -1,0 +1,1 @@
+"""Run folders, journal, Parquet writer and reader, repair."""

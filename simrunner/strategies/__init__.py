@@ -1,0 +1,1 @@
+"""Who takes the next step: one file per strategy, one literal registry."""
