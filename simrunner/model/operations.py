@@ -1,7 +1,7 @@
 """The operations a design may offer and the contract of each: its parameters, results and crash points.
 
 Parameters are written `:'name'` (text, times, intervals) or `:name` (numbers) in the SQL files, so that each file
-also runs in psql with `\\set`. Only names listed here count as parameters; any other colon is left alone.
+also runs in psql with its `set` command. Only names listed here count as parameters; any other colon is left alone.
 """
 
 from __future__ import annotations
