@@ -1,0 +1,77 @@
+"""The object `context` of run.json: what checkers know besides the events, so that a stored run is judged without its design."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import msgspec
+
+from simrunner.errors import RunFolderError
+from simrunner.history.context import Context
+from simrunner.model.design import Design, Ownership, Policies, Promises
+from simrunner.model.workload import Workload
+from simrunner.store.final import FinalRows
+from simrunner.store.journal import Names
+
+
+@dataclass(frozen=True, slots=True)
+class _Document:
+    """The stored half of a Context; field names are the JSON keys."""
+
+    ownership: Ownership
+    promises: Promises
+    policies: Policies
+    transitions: frozenset[tuple[str | None, str | None]]
+    offers: frozenset[str]
+    mode: str
+    cohort: str
+    lease_ms: int
+    batch: int
+    max_attempts: int
+    starvation_claims: int
+
+
+def context_document(design: Design, workload: Workload, mode: str) -> dict[str, Any]:
+    """Return what run.json keeps under `context`: plain JSON values, sets as sorted lists."""
+    promises = asdict(design.promises)
+    promises["invariants"] = sorted(design.promises.invariants)
+    promises["order"] = [asdict(column) for column in design.promises.order]
+    return {
+        "ownership": design.ownership.value,
+        "promises": promises,
+        "policies": asdict(design.policies),
+        "transitions": sorted((list(pair) for pair in design.transitions), key=_null_first),
+        "offers": sorted(design.operations),
+        "mode": mode,
+        "cohort": workload.cohort,
+        "lease_ms": workload.lease_ms,
+        "batch": workload.batch,
+        "max_attempts": workload.max_attempts,
+        "starvation_claims": workload.starvation_claims,
+    }
+
+
+def _null_first(pair: list[str | None]) -> list[str]:
+    return [state or "" for state in pair]
+
+
+def context_from(document: object, names: Names, final: FinalRows, *, completed: bool) -> Context:
+    """Build a checker's context from run.json's `context` and what was recorded. Raises RunFolderError."""
+    try:
+        stored = msgspec.convert(document, _Document)
+    except msgspec.ValidationError as error:
+        raise RunFolderError(f"run.json's context is damaged or missing ({error})") from error
+    return Context(
+        **{field: getattr(stored, field) for field in _Document.__dataclass_fields__},
+        completed=completed,
+        final_jobs=final.jobs,
+        audit=final.audit,
+        job_names=_of_kind(names, "job"),
+        token_names=_of_kind(names, "token"),
+    )
+
+
+def _of_kind(names: Names, kind: str) -> Mapping[int, str]:
+    return names.get(kind, {})
