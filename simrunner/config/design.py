@@ -1,0 +1,162 @@
+"""Loads a design: its folder of SQL operations and its design.toml."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import structs
+
+from simrunner.config.clock import mentions_statement_clock
+from simrunner.config.design_file import DesignFile
+from simrunner.config.document import Document
+from simrunner.config.hints import suggestion
+from simrunner.config.layers import Layers, read_layers
+from simrunner.config.lexemes import lexemes_of
+from simrunner.config.lookup import Entry, Library, entries, find
+from simrunner.config.operation import SqlFile, read_operation
+from simrunner.errors import DesignError
+from simrunner.model.design import (
+    Design,
+    EffectTable,
+    OperationSource,
+    OrderColumn,
+    Policies,
+    Promises,
+    StateTable,
+)
+from simrunner.model.job import JobState
+from simrunner.model.operations import OPERATIONS
+
+REQUIRED = ("schema", "claim", "jobs")
+"""Operations without which there is nothing to observe."""
+
+NEW, GONE = "new", "gone"
+"""In [transitions]: the state before the row was inserted, and after it was deleted."""
+
+_ORDER = re.compile(r"(\w+)(?:\s+(asc|desc))?", re.IGNORECASE)
+
+
+def _names_in(root: Path) -> list[str]:
+    return sorted(file.parent.relative_to(root).as_posix() for file in root.rglob("design.toml"))
+
+
+DESIGNS = Library("design", "sql", DesignError, _names_in, lambda root, name: root / name / "design.toml")
+
+
+def list_designs() -> list[Entry]:
+    """Return the name and title of each design that can be named, by name. A title that cannot be read says why."""
+    return entries(DESIGNS)
+
+
+def load_design(name_or_path: str) -> Design:
+    """Read and check a design by its name or the path of its folder. Raises DesignError for every mistake in it."""
+    name, file = find(DESIGNS, name_or_path)
+    layers = read_layers(file, DESIGNS)
+    shape = layers.document.convert(layers.data, DesignFile)
+    _check_operations(layers)
+    results = _results(layers, shape)
+    operations = {op: read_operation(sql, results.get(op, {})) for op, sql in layers.files.items()}
+    return _design(name, file.parent, layers, shape, operations)
+
+
+def _design(name: str, folder: Path, layers: Layers, shape: DesignFile, operations: Mapping[str, OperationSource]) -> Design:
+    return Design(
+        name=name,
+        title=shape.title,
+        origin=shape.origin,
+        folder=str(folder),
+        sha256=_sha256(layers),
+        ownership=shape.ownership,
+        isolation=shape.isolation,
+        work_in_claim_transaction=shape.work_in_claim_transaction,
+        uses_statement_clock=any(mentions_statement_clock(lexemes_of(source.text)) for source in operations.values()),
+        operations=operations,
+        transitions=_transitions(layers.document, shape),
+        promises=_promises(layers.document, shape),
+        policies=Policies(**structs.asdict(shape.policies)),
+        state_tables=tuple(StateTable(**structs.asdict(entry)) for entry in shape.state),
+        effects=None if shape.effects is None else EffectTable(**structs.asdict(shape.effects)),
+        expects_root_cause=None if shape.expects is None else shape.expects.root_cause,
+        allows_consequences=frozenset(() if shape.expects is None else shape.expects.consequences),
+    )
+
+
+def _sha256(layers: Layers) -> str:
+    digest = hashlib.sha256()
+    parts = [*(("design.toml", text) for text in layers.texts), *((op, sql.text) for op, sql in layers.files.items())]
+    for label, text in parts:
+        data = text.encode()
+        digest.update(f"{label} {len(data)}\n".encode() + data)
+    return digest.hexdigest()
+
+
+def _check_operations(layers: Layers) -> None:
+    for name in REQUIRED:
+        if name not in layers.files:
+            raise layers.document.error((), f"the design has no {name}.sql; schema.sql, claim.sql and jobs.sql are required")
+    _check_recovery(layers.document, layers.files)
+
+
+def _check_recovery(document: Document, found: Mapping[str, SqlFile]) -> None:
+    halves = [name for name in ("recover-read", "recover-write") if name in found]
+    if len(halves) == 1:
+        raise document.error(
+            (), f"the design has {halves[0]}.sql without its other half; recover-read and recover-write go together"
+        )
+    if halves and "recover" in found:
+        raise document.error(
+            (), "the design has both recover.sql and recover-read.sql; keep one (removes = [...] drops an inherited one)"
+        )
+
+
+def _results(layers: Layers, shape: DesignFile) -> dict[str, dict[str, str]]:
+    kept = {name: fields for name, fields in shape.results.items() if name not in shape.removes}
+    for name, fields in kept.items():
+        _check_results(layers, name, fields)
+    if "job" not in kept.get("claim", {}):
+        raise layers.document.error(("results", "claim"), 'results.claim must name the column of the job\'s id, e.g. job = "id"')
+    return kept
+
+
+def _check_results(layers: Layers, name: str, fields: Mapping[str, str]) -> None:
+    path = ("results", name)
+    if name not in layers.files:
+        raise layers.document.error(
+            path, f"results.{name}: the design offers no such operation; {suggestion(name, layers.files)}"
+        )
+    for field in fields:
+        if field not in OPERATIONS[name].returns:
+            known = suggestion(field, OPERATIONS[name].returns)
+            raise layers.document.error((*path, field), f"results.{name}.{field}: {name} has no such result; {known}")
+
+
+def _transitions(document: Document, shape: DesignFile) -> frozenset[tuple[str | None, str | None]]:
+    pairs: list[tuple[str | None, str | None]] = []
+    for before, afters in shape.transitions.items():
+        path = ("transitions", before)
+        begin = _state(document, path, before, NEW)
+        pairs += [(begin, _state(document, path, after, GONE)) for after in afters]
+    return frozenset(pairs)
+
+
+def _state(document: Document, path: tuple[str, str], word: str, outside: str) -> str | None:
+    known = [outside, *JobState]
+    if word not in known:
+        raise document.error(path, f"transitions.{path[1]}: {word!r} is no state here; {suggestion(word, known)}")
+    return None if word == outside else word
+
+
+def _promises(document: Document, shape: DesignFile) -> Promises:
+    values = structs.asdict(shape.promises)
+    order = tuple(_order_column(document, text) for text in shape.promises.order)
+    return Promises(**{**values, "invariants": frozenset(shape.promises.invariants), "order": order})
+
+
+def _order_column(document: Document, text: str) -> OrderColumn:
+    match = _ORDER.fullmatch(text.strip())
+    if match is None:
+        raise document.error(("promises", "order"), f"promises.order: {text!r} is not of the form 'column' or 'column desc'")
+    return OrderColumn(match[1], (match[2] or "").lower() == "desc")

@@ -1,0 +1,43 @@
+"""What the virtual clock cannot reach in a design's SQL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from simrunner.config.clock import TIME_KEYWORDS, body_of
+from simrunner.config.lexemes import Kind, Lexeme, Unreadable, lexemes_of
+from simrunner.config.place import line_at, shown
+from simrunner.model.design import Design
+
+_WORDS = re.compile(rf"^e?'\s*(now|today|tomorrow|yesterday)\s*'$|\b({'|'.join(TIME_KEYWORDS)})\b", re.IGNORECASE)
+
+
+def escapes(design: Design) -> list[str]:
+    """Return `file:line: what` for each literal that reads the real clock, in file order of the operations.
+
+    That are 'now', 'today', 'tomorrow', 'yesterday', and quoted code that mentions a time keyword, in function bodies too.
+    """
+    found: list[str] = []
+    for source in design.operations.values():
+        place = shown(Path(design.folder) / source.path)
+        for offset, raw in _escaping(source.text, 0):
+            found.append(f"{place}:{line_at(source.text, offset)}: {raw} reads the real clock, not the virtual one")
+    return found
+
+
+def _escaping(text: str, begin: int) -> Iterator[tuple[int, str]]:
+    for lexeme in _lexemes(text):
+        if lexeme.kind is Kind.STRING and _WORDS.search(lexeme.raw):
+            yield begin + lexeme.start, lexeme.raw
+        elif lexeme.kind is Kind.BODY:
+            tag, body = body_of(lexeme)
+            yield from _escaping(body, begin + lexeme.start + len(tag))
+
+
+def _lexemes(text: str) -> Sequence[Lexeme]:
+    try:
+        return lexemes_of(text)
+    except Unreadable:  # a body in another language than SQL
+        return ()

@@ -1,0 +1,14 @@
+-- Back to ready after the delay, or failed for good once the attempts are used up.
+UPDATE queue_jobs
+SET state = CASE WHEN attempts >= max_attempts THEN 'failed' ELSE 'ready' END,
+    available_at = now() + make_interval(secs => :retry_delay_ms / 1000.0),
+    claimed_by = NULL,
+    claimed_at = NULL,
+    claim_token = NULL,
+    lease_until = NULL,
+    last_error = :'error'
+WHERE id = :'job_id'
+  AND state = 'claimed'
+  AND claimed_by = :'worker_id'
+  AND claim_token = :'token'
+RETURNING id, state, attempts, available_at;
