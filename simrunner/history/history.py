@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
 
+from simrunner.history.attempts import ClaimAttempt, ClaimRound, attempts_of, rounds_of
 from simrunner.history.calls import calls_of
 from simrunner.history.context import Context
 from simrunner.history.intervals import Call, LockInterval, OwnershipInterval, Transaction, WorkInterval, owner_of
@@ -14,6 +15,7 @@ from simrunner.history.transactions import transactions_of
 from simrunner.model.event import Event
 from simrunner.model.operations import FENCED_WRITES
 
+_CONTROL = frozenset({"BEGIN", "COMMIT", "ROLLBACK"})
 _CHANGES = frozenset({"seed", "transition", "renewal"})
 
 
@@ -127,6 +129,16 @@ class History:
         return transactions_of(self.events)
 
     @cached_property
+    def attempts(self) -> tuple[ClaimAttempt, ...]:
+        """Every attempt to claim with what it saw and took, in the order in which they were sent."""
+        return attempts_of(self.calls, self.transactions, self.claims, self.of_kind("probe"))
+
+    @cached_property
+    def rounds(self) -> tuple[ClaimRound, ...]:
+        """The attempts to claim of each round together, in order."""
+        return rounds_of(self.attempts)
+
+    @cached_property
     def claim_reads(self) -> dict[int, tuple[Event, ...]]:
         """The rows that claims returned to their clients, by transaction."""
         found: dict[int, list[Event]] = {}
@@ -134,6 +146,19 @@ class History:
             if event.operation == "claim" and event.txn is not None:
                 found.setdefault(event.txn, []).append(event)
         return {txn: tuple(reads) for txn, reads in found.items()}
+
+    @cached_property
+    def deliveries(self) -> dict[int, tuple[Event, ...]]:
+        """The rows with which each claim's client goes on to work: what its last statement returned, by transaction."""
+        label: dict[int, str | None] = {}
+        found: dict[int, list[Event]] = {}
+        for call in self.calls:
+            txn = call.sent.txn
+            if call.sent.operation == "claim" and txn is not None and call.sent.value not in _CONTROL:
+                if label.get(txn) != call.sent.value:
+                    label[txn], found[txn] = call.sent.value, []
+                found[txn].extend(call.reads)
+        return {txn: tuple(reads) for txn, reads in found.items() if reads}
 
     @cached_property
     def locks(self) -> dict[int, tuple[LockInterval, ...]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -92,14 +93,14 @@ class OwnershipInterval:
         """Whether it is open just before event `seq`."""
         return self.claim.seq < seq and (self.end is None or self.end.seq >= seq)
 
+    def lease_source(self, seq: int) -> Event:
+        """Return the event that wrote the row as it was just before event `seq`: the claim or its last renewal."""
+        place = bisect_left(self.renewals, seq, key=lambda renewal: renewal.seq)
+        return self.renewals[place - 1] if place else self.claim
+
     def lease_at(self, seq: int) -> int | None:
-        """Return the stored expiry (microseconds) just before event `seq`: of the claim or its last renewal. None: no lease."""
-        latest = self.claim
-        for renewal in self.renewals:
-            if renewal.seq >= seq:
-                break
-            latest = renewal
-        return latest.lease_until
+        """Return the stored expiry (microseconds) just before event `seq`. None: no lease."""
+        return self.lease_source(seq).lease_until
 
     @property
     def lease_until(self) -> int | None:

@@ -1,0 +1,76 @@
+"""single-live-claim: nobody claims a job while another claim of it is valid."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from simrunner.checkers.wording import job, judged, moment, token
+from simrunner.history.history import History
+from simrunner.history.intervals import LockInterval, OwnershipInterval, owner_of
+from simrunner.model.design import Ownership
+from simrunner.model.verdict import Finding, Judgement
+
+NAME = "single-live-claim"
+
+
+def check(history: History) -> Judgement:
+    """Find claims that commit while the interval of the claim before them is open and its lease valid.
+
+    Every claim is an opportunity. Where the row lock is the claim, two transactions may not have got the same job at a
+    time; in rounds mode the order of their replies tells nothing about that, so it is not judged there.
+    """
+    if history.context.ownership is Ownership.LOCK:
+        return _judge_locks(history) if history.context.mode == "stepped" else Judgement(0, ())
+    findings = [
+        _double_claim(before, after)
+        for intervals in history.ownership.values()
+        for before, after in pairwise(intervals)
+        if before.open_at(after.claim.seq) and _valid(history, before, after)
+    ]
+    return judged(len(history.claims), findings)
+
+
+def _valid(history: History, before: OwnershipInterval, after: OwnershipInterval) -> bool:
+    lease = before.lease_at(after.claim.seq)
+    if history.context.ownership is Ownership.ROW or lease is None:
+        return True
+    return after.claim.txn_time is not None and after.claim.txn_time <= lease
+
+
+def _double_claim(before: OwnershipInterval, after: OwnershipInterval) -> Finding:
+    claim, source = after.claim, before.lease_source(after.claim.seq)
+    until = "without an expiry" if source.lease_until is None else f"valid until {moment(source.lease_until)}"
+    text = (
+        f"{after.owner} claimed {job(after.job)} with {token(after.token)} at {moment(claim.txn_time)} "
+        f"while the claim of {before.owner} with {token(before.token)} was still open and {until}."
+    )
+    witness = tuple(sorted({before.claim.seq, source.seq, claim.seq}))
+    return Finding(NAME, claim.seq, after.job, witness, text)
+
+
+def _judge_locks(history: History) -> Judgement:
+    findings = [finding for locks in history.locks.values() for finding in _shared_locks(locks)]
+    return judged(sum(len(locks) for locks in history.locks.values()), findings)
+
+
+def _shared_locks(locks: Sequence[LockInterval]) -> Iterator[Finding]:
+    """Find claims that got a job while an earlier one still had it; of several earlier ones the last to end is shown."""
+    holder = locks[0]
+    for lock in locks[1:]:
+        if _last(holder) > lock.start.seq:
+            yield _shared_lock(holder, lock)
+        holder = max(holder, lock, key=_last)
+
+
+def _last(lock: LockInterval) -> int:
+    return sys.maxsize if lock.end is None else lock.end.seq
+
+
+def _shared_lock(holder: LockInterval, lock: LockInterval) -> Finding:
+    text = (
+        f"{owner_of(lock.start)} got {job(lock.job)} while the transaction of {owner_of(holder.start)}, "
+        "which had claimed it, was still open."
+    )
+    return Finding(NAME, lock.start.seq, lock.job, (holder.start.seq, lock.start.seq), text)

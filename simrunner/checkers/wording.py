@@ -1,0 +1,32 @@
+"""Words that explanations share: placeholders for jobs and tokens, virtual times, and the judgement they go into."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+
+from simrunner.model.verdict import Finding, Judgement
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def job(ordinal: int | None) -> str:
+    """Return the placeholder that the report replaces by a job's name."""
+    return "a job" if ordinal is None else f"{{job:{ordinal}}}"
+
+
+def token(ordinal: int | None) -> str:
+    """Return the placeholder that the report replaces by a claim's token."""
+    return "no token" if ordinal is None else f"token {{token:{ordinal}}}"
+
+
+def moment(time_us: int | None) -> str:
+    """Return a virtual time as text in UTC, e.g. `2026-09-22 06:00:00.001`."""
+    if time_us is None:
+        return "an unknown time"
+    return (_EPOCH + timedelta(microseconds=time_us)).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+
+
+def judged(opportunities: int, findings: Iterable[Finding]) -> Judgement:
+    """Return the judgement with its findings in the order of their events."""
+    return Judgement(opportunities, tuple(sorted(findings, key=lambda finding: finding.seq)))
