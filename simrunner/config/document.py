@@ -69,7 +69,7 @@ def explained(message: str, shape: type) -> tuple[Path, str]:
         return (*path, unknown[1]), f"unknown key {dotted((*path, unknown[1]))}; {suggestion(unknown[1], names)}"
     if missing := _MISSING.match(message):
         return path, f"the key {dotted((*path, missing[1]))} is missing"
-    return path, f"{dotted(path) or 'the file'}: {what[0].lower()}{what[1:]}{_choices(expected)}"
+    return path, f"{dotted(path) or 'the file'}: {what[0].lower()}{what[1:]}{choices(expected)}"
 
 
 def dotted(path: Path) -> str:
@@ -122,7 +122,8 @@ def _inner(node: inspect.Type | None, step: str | int) -> inspect.Type | None:
     return node.item_type if isinstance(node, inspect.VarTupleType) else None
 
 
-def _choices(expected: inspect.Type | None) -> str:
+def choices(expected: inspect.Type | None) -> str:
+    """Return `; expected one of: ...` for a type with few values, else nothing."""
     if isinstance(expected, inspect.LiteralType):
         return f"; expected one of: {', '.join(map(str, expected.values))}"
     if isinstance(expected, inspect.EnumType):

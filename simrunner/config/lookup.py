@@ -35,7 +35,7 @@ class Entry(NamedTuple):
 
 def roots(library: Library) -> list[Path]:
     """Return the folders in which names are looked up, in this order; in a source checkout both are one."""
-    shipped = Path(simrunner.__file__).parent / "shipped" / library.folder
+    shipped = Path(simrunner.__file__).parent / "shipped-files" / library.folder
     places = (Path.cwd() / library.folder, shipped)
     return [place for place in dict.fromkeys(place.resolve() for place in places) if place.is_dir()]
 

@@ -63,11 +63,13 @@ def _check(use: Use, operation: Operation) -> None:
         raise Misuse(_not_taken(use, operation), use.start)
     right = f":'{use.name}'" if PARAMETERS[use.name] is ParameterType.TEXT else f":{use.name}"
     if use.form != right:
-        raise Misuse(f"{use.form}: the parameter {use.name} is a {PARAMETERS[use.name]}: write {right}", use.start)
+        raise Misuse(f"{use.form}: the parameter {use.name} is {PARAMETERS[use.name]}: write {right}", use.start)
 
 
 def _not_taken(use: Use, operation: Operation) -> str:
-    what = "" if use.name in PARAMETERS else "unknown parameter "
-    taken = suggestion(use.name, operation.takes) if operation.takes else "It takes none"
-    blank = " (put a space behind the colon if it is none)" if use.name not in PARAMETERS else ""
-    return f"{what}{use.form}{blank}: {operation.name}.sql takes no parameter of that name; {taken}"
+    taken = suggestion(use.name, operation.takes) if operation.takes else "it takes none"
+    message = f"{use.form}: {operation.name}.sql takes no parameter of that name; {taken}"
+    if use.name in PARAMETERS:
+        return message
+    other = "" if use.form[1] in "'\"" else ". If it is none, put a space behind the colon"
+    return f"unknown parameter {message}{other}"

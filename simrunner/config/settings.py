@@ -7,8 +7,9 @@ from copy import deepcopy
 from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
+from msgspec import inspect
 
-from simrunner.config.document import Path
+from simrunner.config.document import Path, choices
 from simrunner.config.hints import suggestion
 from simrunner.errors import WorkloadError
 
@@ -65,7 +66,7 @@ def _read(key: str, value: str, kind: Any) -> Any:
         return msgspec.convert(value, kind, strict=False)
     except msgspec.ValidationError as error:
         message = str(error).replace("`", "")
-        raise WorkloadError(f"--set {key}={value}: {message[0].lower()}{message[1:]}") from error
+        raise WorkloadError(f"--set {key}={value}: {message[0].lower()}{message[1:]}{choices(inspect.type_info(kind))}") from error
 
 
 def _bare(kind: Any) -> Any:
