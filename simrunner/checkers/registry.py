@@ -6,13 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from simrunner.checkers import (
+    attempts_accounted,
     claim_atomic,
     claim_durable,
+    claim_order,
+    effect_once,
     fenced_writes,
+    history_complete,
     lease_honoured,
     legal_transition,
+    no_false_empty,
+    no_job_lost,
     ownership_complete,
     single_live_claim,
+    starvation_freedom,
     token_unique,
 )
 from simrunner.history.history import History
@@ -39,6 +46,13 @@ CHECKERS: tuple[Checker, ...] = (
     Checker("lease-honoured", "nobody takes a job away before its stored expiry", lease_honoured.check),
     Checker("token-unique", "no two claims carry one token", token_unique.check, "claim"),
     Checker("ownership-complete", "a row says who owns it exactly while it is owned", ownership_complete.check),
+    Checker("claim-order", "no job is claimed while a free one ahead of it waits", claim_order.check, "claim"),
+    Checker("no-false-empty", "no claim comes back empty while a free job waits", no_false_empty.check, "claim"),
+    Checker("starvation-freedom", "only so many claims pass a free job while it waits", starvation_freedom.check, "claim"),
+    Checker("attempts-accounted", "claims stay within the maximum and the counter tells them", attempts_accounted.check, "claim"),
+    Checker("effect-once", "a successful job has exactly one committed effect", effect_once.check, "effect"),
     Checker("legal-transition", "jobs change their state only as the design declares", legal_transition.check),
+    Checker("no-job-lost", "every acknowledged job of the cohort comes to its end", no_job_lost.check),
+    Checker("history-complete", "final rows, audit trail and recorded history agree", history_complete.check),
 )
 """Every invariant that can be judged. A new one has its own file and one line here."""

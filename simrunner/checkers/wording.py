@@ -11,12 +11,12 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def job(ordinal: int | None) -> str:
-    """Return the placeholder that the report replaces by a job's name."""
-    return "a job" if ordinal is None else f"{{job:{ordinal}}}"
+    """Return `job` and the placeholder that the report replaces by its name."""
+    return "a job" if ordinal is None else f"job {{job:{ordinal}}}"
 
 
 def token(ordinal: int | None) -> str:
-    """Return the placeholder that the report replaces by a claim's token."""
+    """Return `token` and the placeholder that the report replaces by its text."""
     return "no token" if ordinal is None else f"token {{token:{ordinal}}}"
 
 

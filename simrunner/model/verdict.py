@@ -78,3 +78,5 @@ class RunVerdict:
     invariants: tuple[InvariantVerdict, ...]
     certificate: tuple[tuple[str, bool, str], ...]
     """(what a pass requires, whether the run reached it, figures), e.g. crash points hit."""
+    findings: tuple[Finding, ...] = ()
+    """All findings in order of seq, of each invariant at most `limits.findings_per_invariant_max`."""
