@@ -45,7 +45,7 @@ class RunFolder:
     def create(cls, results: Path, workload: str, design: str, seed: int, started: datetime) -> Self:
         """Create `results/<workload>/<UTC time>-<design>-s<seed>/`, lock it and point the `latest` links at it.
 
-        The folder takes its name only when it is complete (run.json, run.lock, events/), so that a crash leaves no run
+        The folder takes its name only when it is complete (run.json, run.lock, an empty journal), so that a crash leaves no run
         that cannot be opened. A name that is taken gets `-2`, `-3`, ... Raises RecordingFailed.
         """
         parent = results.resolve() / workload.replace("/", "-")
@@ -167,6 +167,7 @@ def _new_draft(parent: Path) -> Path:
             draft.mkdir()
             break
     (draft / "events").mkdir()
+    (draft / "events" / "journal").touch()
     (draft / "final").mkdir()
     return draft
 

@@ -124,7 +124,7 @@ def _job_row(fields: Sequence[Any], path: Path) -> JobRow:
     job, key, group, state, *middle, order_key = fields
     try:
         order = None if order_key is None else msgspec.json.decode(order_key, type=tuple[int | str, ...])
-        return JobRow(job, key, group, JobState(state), *middle, order)
+        return JobRow._make((job, key, group, JobState(state), *middle, order))
     except (ValueError, msgspec.DecodeError) as error:
         raise RunFolderError(f"is damaged ({error})", place=path) from error
 

@@ -62,7 +62,7 @@ def _read_sealed(folder: RunFolder) -> tuple[list[Event], Names, FinalRows]:
 def _verified(folder: RunFolder) -> dict[str, str]:
     """Return the seal after every file was compared with it."""
     if not (folder.path / SEAL_JSON).exists():
-        return {}  # ended before its first event
+        raise RunFolderError(f"has neither {JOURNAL} nor {SEAL_JSON}: its events were removed", place=folder.path)
     sealed: dict[str, str] = files.read_json(folder.path / SEAL_JSON, dict[str, str])
     for name, sum_then in sealed.items():
         if sha256_of(folder.path / name) != sum_then:

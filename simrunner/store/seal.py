@@ -61,6 +61,9 @@ def seal(folder: RunFolder) -> None:
     with events_lock(folder, fcntl.LOCK_EX):
         if (folder.path / JOURNAL).exists():
             _seal(folder)
+        if (folder.path / FINAL_ROWS).exists():
+            with files.recording(folder.path):
+                (folder.path / FINAL_ROWS).unlink()
 
 
 def _seal(folder: RunFolder) -> None:
@@ -74,7 +77,6 @@ def _seal(folder: RunFolder) -> None:
     files.write_json(folder.path / SEAL_JSON, sums, durable=True)
     with files.recording(folder.path):
         (folder.path / JOURNAL).unlink()
-        (folder.path / FINAL_ROWS).unlink(missing_ok=True)
 
 
 def _write_parts(folder: RunFolder, events: Iterator[Event]) -> list[Path]:
