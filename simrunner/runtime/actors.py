@@ -1,0 +1,98 @@
+"""Starting actors and giving each its order for a round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from simrunner.errors import ServerError
+from simrunner.limits import LIMITS
+from simrunner.model.view import LaneState
+from simrunner.model.workload import Workload
+from simrunner.runtime import process
+from simrunner.runtime.messages import Enqueue, Order, Write
+from simrunner.runtime.world import Lane, World
+
+
+def lanes_of(workload: Workload) -> list[Lane]:
+    """One lane per actor: workers, producers, recoverers, and a ghost if writes are to be replayed."""
+    letters = [_letter(number) for number in range(LIMITS.workers_max)]
+    lanes = [Lane(f"worker-{letters[number]}", "worker") for number in range(workload.actors.workers)]
+    lanes += [Lane(_numbered("producer", number), "producer") for number in range(len(workload.actors.producers))]
+    lanes += [Lane(_numbered("recoverer", number), "recoverer") for number in range(workload.actors.recoverers)]
+    return lanes + [Lane("ghost", "ghost")] * bool(workload.actors.ghost_operations)
+
+
+def start(world: World, lanes: Iterable[Lane]) -> None:
+    """Start the next incarnation of every given actor that has no process, and wait until each is parked."""
+    fresh = [lane for lane in lanes if lane.process is None]
+    for lane in fresh:
+        lane.incarnation += 1
+        lane.process = process.spawn(world.spec_of(lane))
+    for lane in fresh:
+        _welcome(world, lane)
+
+
+def order_round(world: World, number: int, *, producing: bool, working: bool) -> None:
+    """Hand out the orders of a stepped round. An actor with nothing to do rests."""
+    for lane in world.lanes:
+        if lane.process is None or (lane.program == "worker" and not working):
+            continue
+        lane.order = _order(world, lane, number, producing)
+        if lane.order is not None:
+            lane.state = LaneState.PARKED
+
+
+def _order(world: World, lane: Lane, number: int, producing: bool) -> Order | None:
+    if lane.program == "worker":
+        return Order(number)
+    if lane.program == "recoverer":
+        return Order(number) if world.design.offers("recover") else None
+    if lane.program == "ghost":
+        writes = _due_writes(world)
+        return Order(number, writes=writes) if writes else None
+    return Order(number, enqueue=_new_jobs(world, lane)) if producing and world.design.offers("enqueue") else None
+
+
+def _due_writes(world: World) -> tuple[Write, ...]:
+    """Writes of dead incarnations whose ownership was meanwhile ended by another."""
+    due: list[Write] = []
+    for ghost in world.ghosts:
+        row = world.committed.rows.get(ghost.writes[0].job)
+        if row is None or row.token != ghost.writes[0].token:
+            ghost.rounds_left -= 1
+            due += ghost.writes
+    world.ghosts = [ghost for ghost in world.ghosts if ghost.rounds_left > 0]
+    return tuple(due)
+
+
+def _new_jobs(world: World, lane: Lane) -> tuple[Enqueue, ...]:
+    producers = [other for other in world.lanes if other.program == "producer"]
+    producer = world.workload.actors.producers[producers.index(lane)]
+    first = world.next_job
+    world.next_job += producer.jobs_per_round
+    return tuple(
+        Enqueue(str(job), f"job-{job}", producer.priority, f"synthetic-job-{job}") for job in range(first, world.next_job)
+    )
+
+
+def _welcome(world: World, lane: Lane) -> None:
+    if lane.process is None or not lane.process.gate.wait(LIMITS.step_seconds * 1000):
+        raise ServerError(f"{lane.actor} did not connect within {LIMITS.step_seconds:.0f} s")
+    report = lane.process.gate.receive()
+    if report is None:
+        ended = process.reap(lane.process)
+        raise ServerError(f"{lane.actor} ended before it was connected ({ended}); its reason stands above")
+    world.sessions_used += 1
+    lane.session, lane.backend_pid, lane.begun = world.sessions_used, report.backend_pid, 0
+    lane.intent, lane.state = report.intent, LaneState.RESTING
+    world.recorder.event("process-start", **lane.who(), value=lane.program)
+
+
+def _letter(number: int) -> str:
+    """a to z, then aa, ab, ..."""
+    letter = chr(ord("a") + number % 26)
+    return letter if number < 26 else _letter(number // 26 - 1) + letter
+
+
+def _numbered(name: str, number: int) -> str:
+    return name if number == 0 else f"{name}-{number + 1}"

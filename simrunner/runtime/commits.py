@@ -1,0 +1,145 @@
+"""Records what was committed: reads new truth and turns each changed job into a transition or renewal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from simrunner.model.event import OBSERVER
+from simrunner.model.job import JobRow
+from simrunner.runtime.committed import Change, order_text
+from simrunner.runtime.truth import CommittedTransaction, RowChange
+from simrunner.runtime.world import TransactionInfo, World
+
+SEED_COHORT = "original"
+
+
+def record_new(world: World) -> None:
+    """Read what was committed since the last look and record it."""
+    read_new(world)
+    record_until(world, None)
+
+
+def read_new(world: World) -> None:
+    """Read what was committed since the last look; it is recorded by `record_until`."""
+    world.unread += world.truth.read()
+
+
+def record_until(world: World, last: tuple[int, int] | None) -> None:
+    """Record unread transactions up to the one of a (backend pid, number in its session); None: all of them.
+
+    If that one changed nothing, nothing is recorded: those before it are recorded when their own end is.
+    """
+    keys = [(transaction.backend_pid, transaction.number) for transaction in world.unread]
+    if last is not None and last not in keys:
+        return
+    end = len(keys) if last is None else keys.index(last) + 1
+    batch, world.unread = world.unread[:end], world.unread[end:]
+    current = _current_rows(world, batch) if last is None and len(batch) == 1 else None
+    for transaction in batch:
+        _record(world, transaction, current)
+
+
+def job_columns(world: World, change: Change) -> dict[str, Any]:
+    """The job columns of an event, as docs/events.md defines them."""
+    row = change.new or change.old
+    if row is None:
+        return {"job": world.recorder.job(change.job), "generation": change.generation}
+    owner_row = change.old if change.ends_claim and change.old is not None else row
+    recorder = world.recorder
+    return {
+        "job": recorder.job(change.job),
+        "cohort": SEED_COHORT if change.job in world.cohort else None,
+        "generation": change.generation,
+        "attempt": row.attempts,
+        "token": recorder.token(owner_row.token),
+        "key": recorder.key(row.key),
+        "to_state": change.new.state.value if change.new else None,
+        "owner": owner_row.owner,
+        "held": int(change.new.held) if change.new else None,
+        "lease_until": owner_row.lease_until,
+        "available_at": row.available_at,
+        "order_key": order_text(row) if change.new else None,
+        "rank": change.rank,
+    }
+
+
+def _record(world: World, transaction: CommittedTransaction, current: dict[str, JobRow] | None) -> None:
+    who = _who(world, transaction)
+    state_tables = {state.table for state in world.design.state_tables}
+    jobs = _last_changes(change for change in transaction.changes if change.relation in state_tables)
+    if any(change.op == "TRUNCATE" for change in transaction.changes):
+        jobs = dict.fromkeys(list(world.committed.rows))
+        current = {row.job: row for row in world.observer.all_jobs()}
+    for job, change in jobs.items():
+        row = _row(world, job, change) if current is None else current.get(job)
+        _record_job(world, world.committed.apply(job, row), who)
+    for change in transaction.changes:
+        if world.design.effects is not None and change.relation == world.design.effects.table and change.op == "INSERT":
+            _record_effect(world, change, who)
+
+
+def _record_job(world: World, change: Change, who: dict[str, Any]) -> None:
+    columns = job_columns(world, change)
+    if change.is_transition:
+        old = change.old.state.value if change.old else None
+        world.recorder.change("transition", **who, **columns, from_state=old)
+    else:
+        world.recorder.change("renewal", **who, **columns, value=",".join(change.changed))
+
+
+def _record_effect(world: World, change: RowChange, who: dict[str, Any]) -> None:
+    table = world.design.effects
+    if table is None:
+        return
+    image = json.loads(change.image or "{}")
+    attempt = image.get(table.attempt_column) if table.attempt_column else None
+    key = image.get(table.key_column)
+    world.recorder.change(
+        "effect",
+        **who,
+        job=world.recorder.job(change.job),
+        key=world.recorder.key(None if key is None else str(key)),
+        attempt=attempt,
+    )
+
+
+def _last_changes(changes: Iterable[RowChange]) -> dict[str, RowChange | None]:
+    """The last change of each job, jobs in order of their first."""
+    last: dict[str, RowChange | None] = {}
+    for change in changes:
+        if change.job is not None:
+            last[change.job] = change
+    return last
+
+
+def _current_rows(world: World, batch: Sequence[CommittedTransaction]) -> dict[str, JobRow]:
+    """Canonical rows of the jobs that one transaction changed: nobody else has moved since."""
+    state_tables = {state.table for state in world.design.state_tables}
+    changes = (change for transaction in batch for change in transaction.changes if change.relation in state_tables)
+    ids = list(_last_changes(changes))
+    return world.observer.jobs(ids) if ids else {}
+
+
+def _row(world: World, job: str, change: RowChange | None) -> JobRow | None:
+    """Canonical row of a job as one of several transactions left it, from the row's image."""
+    if change is None or change.image is None:
+        return None
+    return world.observer.job_of_image(change.image)
+
+
+def _who(world: World, transaction: CommittedTransaction) -> dict[str, Any]:
+    info: TransactionInfo | None = world.transactions.pop((transaction.backend_pid, transaction.number), None)
+    if info is None:
+        return {"actor": OBSERVER, "xid": transaction.xid, "backend_pid": transaction.backend_pid}
+    return {
+        "actor": info.actor,
+        "incarnation": info.incarnation,
+        "session": info.session,
+        "txn": info.txn,
+        "operation": info.operation,
+        "txn_time": info.txn_time,
+        "xid": transaction.xid,
+        "backend_pid": transaction.backend_pid,
+    }

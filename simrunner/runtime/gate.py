@@ -1,0 +1,117 @@
+"""The two ends of a gate.
+
+`ActorGate` sits in the actor's process, below its session; `PipeGate` is what the coordinator holds. The coordinator needs
+nothing else of an actor, so that a gate on the wire can take the place of this one.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+from time import perf_counter_ns
+from typing import Protocol
+
+from simrunner.runtime.messages import Go, Intent, Order, Outcome, Report, decode_go, decode_report, encode
+
+_PACKET_BYTES = 1 << 18
+
+
+class Gate(Protocol):
+    """The coordinator's end: what it can ask of an actor's gate."""
+
+    def fileno(self) -> int:
+        """Descriptor that becomes readable when the actor reported or died."""
+
+    def open(self, go: Go) -> bool:
+        """Let the actor take its step. False: the actor is dead."""
+
+    def wait(self, timeout_ms: float) -> bool:
+        """Wait until the actor reported or died, at most so long. False: neither happened."""
+
+    def receive(self) -> Report | None:
+        """Return the next report; None: the actor is dead. Blocks if there is neither."""
+
+    def close(self) -> None:
+        """Give the gate up."""
+
+
+class PipeGate:
+    """A gate over one end of a socket pair."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self._end = end
+        self._poll = select.poll()
+        self._poll.register(end, select.POLLIN)
+
+    def fileno(self) -> int:
+        """See Gate."""
+        return self._end.fileno()
+
+    def open(self, go: Go) -> bool:
+        """See Gate."""
+        try:
+            self._end.send(encode(go))
+        except OSError:
+            return False
+        return True
+
+    def wait(self, timeout_ms: float) -> bool:
+        """See Gate."""
+        return bool(self._poll.poll(timeout_ms))
+
+    def receive(self) -> Report | None:
+        """See Gate."""
+        try:
+            packet = self._end.recv(_PACKET_BYTES)
+        except OSError:
+            return None
+        return decode_report(packet) if packet else None
+
+    def close(self) -> None:
+        """See Gate."""
+        self._end.close()
+
+
+class ActorGate:
+    """The actor's end. It parks before every step, or only at one crash point in a concurrent round."""
+
+    def __init__(self, end: socket.socket, backend_pid: int) -> None:
+        self._end = end
+        self._backend_pid = backend_pid
+        self._outcome: Outcome | None = None
+        self._began_ns = 0
+        self._go = Go(0)
+        self.free = False
+        self.stop_at: str | None = None
+
+    def park(self, intent: Intent) -> Go:
+        """Report the last outcome and the next step; return when the step may be taken.
+
+        Raises SystemExit when the coordinator is gone.
+        """
+        waits = not self.free or (intent.crash_point is not None and intent.crash_point == self.stop_at)
+        self._end.send(encode(Report(self._outcome, intent, waits, self._backend_pid)))
+        self._outcome = None
+        if waits:
+            packet = self._end.recv(_PACKET_BYTES)
+            if not packet:
+                raise SystemExit(0)
+            self._go = decode_go(packet)
+        self._began_ns = perf_counter_ns()
+        return self._go
+
+    def finish(self, outcome: Outcome) -> None:
+        """Keep the outcome of the step for the next report."""
+        self._outcome = outcome
+
+    def next_order(self, intent: Intent) -> Order:
+        """Park between two rounds and return the order of the next one."""
+        self.free = False
+        order = self.park(intent).order
+        if order is None:
+            raise SystemExit(0)
+        return order
+
+    def elapsed_us(self) -> int:
+        """Microseconds since the gate was last opened."""
+        return (perf_counter_ns() - self._began_ns) // 1000

@@ -1,0 +1,110 @@
+"""What the coordinator and an actor's process say to each other through a gate.
+
+A gate is a SOCK_SEQPACKET pair (unix(7)): one message is one packet. An actor parks by sending a Report with the step that it
+is about to take, and goes on when it receives a Go. The Report of the next step carries the outcome of the one before, so a
+step costs one message each way.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct, msgpack
+
+ROUND = "round"
+"""Label of the gate between two rounds: the actor has used its opportunity and waits for an Order."""
+BARRIER = "barrier"
+"""Label of the gate before the barrier of a concurrent round."""
+
+
+class Intent(Struct, array_like=True, frozen=True):
+    """The step that an actor is about to take."""
+
+    label: str
+    """What a decision names, e.g. `claim:BEGIN`, `claim:1`, `work-start`, `round`."""
+    operation: str | None = None
+    statement: str | None = None
+    """BEGIN, COMMIT, ROLLBACK or the statement's number; None for a local action."""
+    crash_point: str | None = None
+    job: str | None = None
+    token: str | None = None
+    attempt: int | None = None
+    probes: bool = False
+    """A claim's first statement: the observer reads its candidates first."""
+    ends: bool = False
+    """It ends a transaction, so committed truth may change and waiters may wake."""
+
+
+class Returned(Struct, array_like=True, frozen=True):
+    """One row that an operation returned, mapped to canonical fields."""
+
+    job: str | None
+    token: str | None = None
+    attempt: int | None = None
+    lease_until: str | None = None
+
+
+class Outcome(Struct, array_like=True, frozen=True):
+    """How the step before went. sqlstate None: it succeeded."""
+
+    intent: Intent
+    sqlstate: str | None
+    message: str
+    rows: int
+    returned: tuple[Returned, ...]
+    duration_us: int
+
+
+class Report(Struct, array_like=True, frozen=True):
+    """Actor to coordinator: the outcome of the last step, and the next one at which it parks."""
+
+    outcome: Outcome | None
+    intent: Intent
+    waits: bool = True
+    """False: told in passing, in a concurrent round; the actor does not wait for a Go."""
+    backend_pid: int = 0
+
+
+class Write(Struct, array_like=True, frozen=True):
+    """A write that a ghost replays for a dead incarnation."""
+
+    operation: str
+    worker_id: str
+    token: str | None
+    job: str
+    attempt: int | None
+
+
+class Enqueue(Struct, array_like=True, frozen=True):
+    """A job that a producer enqueues."""
+
+    job: str
+    key: str
+    priority: int
+    payload: str
+
+
+class Order(Struct, array_like=True, frozen=True):
+    """What an actor does with its opportunity of one round."""
+
+    round: int
+    enqueue: tuple[Enqueue, ...] = ()
+    writes: tuple[Write, ...] = ()
+    barrier: int | None = None
+    """Concurrent round: align at this barrier, then run without parking. A Go with an Order at the barrier's gate calls it off."""
+    stop_at: str | None = None
+    """Concurrent round: park at this crash point all the same."""
+
+
+class Go(Struct, array_like=True, frozen=True):
+    """Coordinator to actor: take the step."""
+
+    now_us: int
+    """Virtual time for a transaction that begins with this step."""
+    fast_deadlock: bool = False
+    """Another actor is blocked: this statement, should it close a cycle, is to be the victim."""
+    order: Order | None = None
+
+
+_encoder = msgpack.Encoder()
+encode = _encoder.encode
+decode_report = msgpack.Decoder(Report).decode
+decode_go = msgpack.Decoder(Go).decode

@@ -1,0 +1,114 @@
+"""The course of a run: safety phase with faults, liveness phase without, final reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from simrunner.errors import StepStuck
+from simrunner.model.event import OBSERVER
+from simrunner.model.job import TERMINAL, JobState
+from simrunner.model.tape import ADVANCE, ROUND, VACUUM, Decision
+from simrunner.runtime import actors, process, race, rounds
+from simrunner.runtime.world import World
+
+
+@dataclass(slots=True)
+class Course:
+    """How rounds are played, and who is told."""
+
+    started: Callable[[World], None]
+    """Called when actors were started: their process ids have changed."""
+    progressed: Callable[[str, int, int], None]
+    """Called at each round: phase, round of the phase, rounds of the phase at most."""
+    concurrent: bool
+
+
+def safety(world: World, course: Course) -> None:
+    """Play the rounds in which producers produce and faults strike."""
+    _enter(world, "safety")
+    bounds = world.workload.safety
+    for number in range(1, bounds.rounds + 1):
+        course.progressed("safety", number, bounds.rounds)
+        _round(world, course, number, bounds.round_ms if number > 1 else 0, producing=True)
+
+
+def liveness(world: World, course: Course) -> None:
+    """Play rounds without faults until every cohort job has ended and nothing is owned, or the bound is reached."""
+    _enter(world, "liveness")
+    world.armed.clear()
+    bounds = world.workload.liveness
+    first = world.workload.safety.rounds
+    for number in range(1, bounds.rounds + 1):
+        if _is_settled(world):
+            break
+        course.progressed("liveness", number, bounds.rounds)
+        _round(world, course, first + number, bounds.round_ms, producing=False)
+
+
+def end(world: World) -> None:
+    """End the actors; what is committed afterwards is final."""
+    _enter(world, "end")
+    world.recorder.round = None
+    for lane in world.lanes:
+        if lane.process is not None:
+            lane.process.gate.close()
+            world.recorder.event("process-end", **lane.who(), value=process.reap(lane.process))
+            lane.process = None
+
+
+def _enter(world: World, phase: str) -> None:
+    world.recorder.phase = phase
+    world.recorder.event("phase", actor=OBSERVER, value=phase)
+
+
+def _round(world: World, course: Course, number: int, advance_ms: int, *, producing: bool) -> None:
+    world.pace()
+    rounds.notice_deaths(world)
+    _decide(world, Decision(ROUND, amount=number))
+    world.recorder.round = number
+    if advance_ms:
+        _advance(world, advance_ms)
+    every = world.workload.vacuum_every_rounds
+    if every and number % every == 0:
+        _decide(world, Decision(VACUUM))
+        world.observer.vacuum()
+    if any(lane.process is None for lane in world.lanes):
+        actors.start(world, world.lanes)
+        course.started(world)
+    if course.concurrent:
+        _race(world, number)
+    actors.order_round(world, number, producing=producing, working=not course.concurrent)
+    rounds.play(world)
+    world.recorder.flush()
+
+
+def _race(world: World, number: int) -> None:
+    workers = [lane for lane in world.lanes if lane.program == "worker"]
+    poisoned = race.play(world, workers, number)
+    if poisoned:
+        world.barrier += 1
+        if world.barrier == len(world.barriers):
+            raise StepStuck(
+                f"{len(world.barriers)} rounds were broken by workers that died at the barrier; find out who kills them"
+            )
+    world.recorder.flush()
+
+
+def _advance(world: World, advance_ms: int) -> None:
+    _decide(world, Decision(ADVANCE, amount=advance_ms))
+    world.recorder.now_us += advance_ms * 1000
+    world.recorder.event("clock", actor=OBSERVER, value=str(advance_ms))
+
+
+def _decide(world: World, decision: Decision) -> None:
+    world.decider.confirm(decision)
+    world.recorder.decide(decision)
+
+
+def _is_settled(world: World) -> bool:
+    rows = world.committed.rows
+    if any(row.state is JobState.CLAIMED for row in rows.values()):
+        return False
+    cohort = rows.values() if world.workload.cohort == "all" else (rows[job] for job in rows if job in world.cohort)
+    return all(row.state in TERMINAL for row in cohort)

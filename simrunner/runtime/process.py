@@ -1,0 +1,159 @@
+"""Actors as processes: fork, die with the coordinator, be killed, be reaped.
+
+The coordinator never imports numpy, pandas or pyarrow (their threads do not survive a fork) and has one thread: the parent
+death signal of prctl(2) is tied to the thread that forked.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import os
+import signal
+import socket
+import sys
+import traceback
+from multiprocessing.synchronize import Barrier
+from pathlib import Path
+from typing import NamedTuple, NoReturn
+
+from psycopg import pq
+
+from simrunner.model.design import Design
+from simrunner.model.workload import Workload
+from simrunner.runtime import libpq
+from simrunner.runtime.gate import ActorGate, PipeGate
+from simrunner.runtime.messages import BARRIER, ROUND, Intent
+from simrunner.runtime.programs import PROGRAMS, Client, perform
+from simrunner.runtime.session import ConnectionLost, Session
+
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class ActorSpec(NamedTuple):
+    """All that an actor's process needs; it reaches the child through the fork."""
+
+    actor: str
+    incarnation: int
+    program: str
+    conninfo: str
+    setup: tuple[str, ...]
+    """Statements that every session begins with."""
+    design: Design
+    workload: Workload
+    superuser: bool
+    barriers: tuple[Barrier, ...] = ()
+
+    @property
+    def identity(self) -> str:
+        """Worker and incarnation."""
+        return f"{self.actor}.{self.incarnation}"
+
+
+class Process(NamedTuple):
+    """A running actor, as the coordinator holds it."""
+
+    pid: int
+    started: int
+    """Start time in clock ticks since boot: tells this process from a later one with the same pid."""
+    gate: PipeGate
+
+
+def spawn(spec: ActorSpec) -> Process:
+    """Fork an actor. It reports when it is connected and parked at its first gate."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    coordinator = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        _child(spec, theirs, coordinator)
+    theirs.close()
+    return Process(pid, start_time(pid), PipeGate(ours))
+
+
+def kill(process: Process) -> str:
+    """SIGKILL an actor and reap it. Returns how it ended."""
+    try:
+        os.kill(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    return reap(process)
+
+
+def reap(process: Process) -> str:
+    """Wait for an actor that is dying. Returns `exit`, `exit <code>` or the name of the signal that ended it."""
+    try:
+        _, status = os.waitpid(process.pid, 0)
+    except ChildProcessError:
+        return "exit"
+    if os.WIFSIGNALED(status):
+        return signal.Signals(os.WTERMSIG(status)).name
+    code = os.WEXITSTATUS(status)
+    return f"exit {code}" if code else "exit"
+
+
+def start_time(pid: int) -> int:
+    """Start time of a process in clock ticks since boot (proc(5), field 22); 0 if there is none."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return 0
+    return int(text.rpartition(")")[2].split()[19])
+
+
+def _child(spec: ActorSpec, end: socket.socket, coordinator: int) -> NoReturn:
+    code = 70
+    try:
+        _detach(end.fileno(), coordinator)
+        _live(spec, end)
+        code = 0
+    except SystemExit:
+        code = 0
+    except ConnectionLost:
+        code = 4
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def _detach(keep: int, coordinator: int) -> None:
+    """Tie the child to its parent and give up everything else that it inherited."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != coordinator:  # it died before the signal was armed
+        os._exit(0)
+    # Ctrl-C reaches the whole foreground group; the coordinator decides what happens to its actors.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    gc.freeze()
+    # Close descriptors, never connections: closing a connection would end the coordinator's own session.
+    for name in os.listdir("/proc/self/fd"):
+        number = int(name)
+        if number > 2 and number != keep:
+            try:
+                os.close(number)
+            except OSError:  # the listing's own descriptor
+                continue
+    devnull = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(devnull, sys.__stdin__.fileno() if sys.__stdin__ else 0)
+
+
+def _live(spec: ActorSpec, end: socket.socket) -> None:
+    connection = libpq.connect(spec.conninfo)
+    for statement in spec.setup:
+        libpq.expect(libpq.run(connection, statement), f"preparing the session of {spec.identity}")
+    gate = ActorGate(end, connection.backend_pid)
+    client = Client(Session(connection, gate, spec.design, spec.superuser), spec.design, spec.workload, spec.identity)
+    program, rest_point = PROGRAMS[spec.program]
+    acted = False
+    while connection.status == pq.ConnStatus.OK:
+        order = gate.next_order(Intent(ROUND, crash_point=rest_point if acted else None))
+        acted = False
+        if order.barrier is not None:
+            if gate.park(Intent(BARRIER)).order is not None:
+                continue
+            spec.barriers[order.barrier].wait()
+            gate.free, gate.stop_at = True, order.stop_at
+        acted = perform(client, program, order)
+    raise ConnectionLost("the server closed the connection")

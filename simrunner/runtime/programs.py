@@ -1,0 +1,136 @@
+"""What the actors do with their opportunity of a round. This is the code that a queue's user would have written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from simrunner.model.design import Design
+from simrunner.model.workload import Workload
+from simrunner.runtime.messages import Order, Returned, Write
+from simrunner.runtime.session import Session, StatementFailed, Subject
+
+
+@dataclass(slots=True)
+class Client:
+    """A client of the queue: who it is and what it knows."""
+
+    session: Session
+    design: Design
+    workload: Workload
+    identity: str
+    """Worker and incarnation, e.g. `worker-a.2`: what the design stores as the owner."""
+    claims: int = 0
+
+    def next_token(self) -> str:
+        """A token unique to the attempt: identity and claim ordinal."""
+        self.claims += 1
+        return f"{self.identity}/{self.claims}"
+
+
+def work(client: Client, order: Order) -> bool:
+    """Claim once; work on what was claimed; record the effect; complete. True: something was claimed."""
+    claims = _claim(client)
+    for claim in claims:
+        subject = Subject(claim.job, claim.token, claim.attempt)
+        client.session.local("work-start", subject, "after-commit")
+        client.session.local("work-end", subject, "during-work")
+        _write(client, "effect", subject, client.identity)
+        _write(client, "complete", subject, client.identity, "after-effect-before-complete", "after-complete-before-commit")
+    return bool(claims)
+
+
+def produce(client: Client, order: Order) -> bool:
+    """Enqueue the round's jobs, each in a transaction of its own. True: there were any."""
+    for job in order.enqueue:
+        values = {
+            "job_id": job.job,
+            "key": job.key,
+            "priority": job.priority,
+            "payload": job.payload,
+            "max_attempts": client.workload.max_attempts,
+        }
+        with client.session.transaction("enqueue", Subject(job.job), "before-enqueue") as transaction:
+            transaction.run(client.design.operations["enqueue"], values)
+            transaction.commit_point = "after-enqueue-before-commit"
+    return bool(order.enqueue)
+
+
+def recover(client: Client, order: Order) -> bool:
+    """Make lapsed claims eligible again. True: some were."""
+    values = {"worker_id": client.identity, "batch": client.workload.batch, "lease_ms": client.workload.lease_ms}
+    with client.session.transaction("recover", Subject(), "before-recover") as transaction:
+        recovered = transaction.run(client.design.operations["recover"], values)
+        if recovered:
+            transaction.commit_point = "after-recover-before-commit"
+    return bool(recovered)
+
+
+def haunt(client: Client, order: Order) -> bool:
+    """Replay writes of dead incarnations under their old identity and token. False: it stands at no crash point."""
+    for write in order.writes:
+        _write(client, write.operation, _subject(write), write.worker_id)
+    return False
+
+
+Program = Callable[[Client, Order], bool]
+
+PROGRAMS: dict[str, tuple[Program, str | None]] = {
+    "worker": (work, "after-complete"),
+    "producer": (produce, "after-enqueue"),
+    "recoverer": (recover, "after-recover"),
+    "ghost": (haunt, None),
+}
+"""Program of each kind of actor, and the crash point at which it stands when its opportunity is used up."""
+
+
+def perform(client: Client, program: Program, order: Order) -> bool:
+    """Run a program once. A failed statement ends the opportunity: the transaction was rolled back and recorded."""
+    try:
+        return program(client, order)
+    except StatementFailed:
+        return False
+
+
+def _claim(client: Client) -> tuple[Returned, ...]:
+    token = client.next_token()
+    values = {
+        "worker_id": client.identity,
+        "token": token,
+        "batch": client.workload.batch,
+        "lease_ms": client.workload.lease_ms,
+    }
+    with client.session.transaction("claim", Subject(token=token), "before-claim") as transaction:
+        claimed = transaction.run(client.design.operations["claim"], values)
+        if claimed:
+            transaction.commit_point = "after-claim-before-commit"
+    return claimed
+
+
+def _write(
+    client: Client,
+    operation: str,
+    subject: Subject,
+    worker_id: str,
+    before: str | None = None,
+    before_commit: str | None = None,
+) -> None:
+    if not client.design.offers(operation):
+        return
+    values = {
+        "worker_id": worker_id,
+        "token": subject.token,
+        "job_id": subject.job,
+        "attempt": subject.attempt,
+        "key": subject.job,
+        "error": "synthetic failure",
+        "retry_delay_ms": client.workload.retry_delay_ms,
+        "lease_ms": client.workload.lease_ms,
+    }
+    with client.session.transaction(operation, subject, before) as transaction:
+        transaction.run(client.design.operations[operation], values)
+        transaction.commit_point = before_commit
+
+
+def _subject(write: Write) -> Subject:
+    return Subject(write.job, write.token, write.attempt)

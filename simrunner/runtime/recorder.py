@@ -1,0 +1,95 @@
+"""Turns what happens into events: total order, ordinals of first appearance, one journal write per decision."""
+
+from __future__ import annotations
+
+from time import time_ns
+from typing import Any
+
+from simrunner.model.draws import Draws
+from simrunner.model.event import Event
+from simrunner.model.tape import Decision
+from simrunner.store.journal import Journal
+
+
+class Recorder:
+    """The only writer of a run's history.
+
+    `now_us` is the virtual time. Events are kept until `flush`, which is called before the next decision is taken: an event is
+    acknowledged only when it is in the journal.
+    """
+
+    def __init__(self, journal: Journal, draws: Draws, now_us: int) -> None:
+        self.now_us = now_us
+        self.phase = "setup"
+        self.round: int | None = None
+        self.seq = 0
+        self.step = 0
+        self.last_change_seq = 0
+        """seq of the last committed change: what a statement sent now sees."""
+        self.decisions: list[Decision] = []
+        self._journal = journal
+        self._draws = draws
+        self._written_draws = 0
+        self._written_decisions = 0
+        self._events: list[Event] = []
+        self._names: list[tuple[str, int, str]] = []
+        self._ordinals: dict[str, dict[str, int]] = {"job": {}, "token": {}, "key": {}}
+
+    def decide(self, decision: Decision) -> None:
+        """Take the next decision: what follows is its step."""
+        self.flush()
+        self.step += 1
+        self.decisions.append(decision)
+
+    def event(self, kind: str, **columns: Any) -> int:
+        """Record one event and return its seq. Columns are those of Event; jobs, tokens and keys are ordinals."""
+        self.seq += 1
+        self._events.append(
+            Event(
+                seq=self.seq,
+                phase=self.phase,
+                round=self.round,
+                step=self.step or None,
+                kind=kind,
+                virtual_time=self.now_us,
+                wall_time=time_ns() // 1000,
+                **columns,
+            )
+        )
+        return self.seq
+
+    def change(self, kind: str, **columns: Any) -> None:
+        """Record a committed change: from here on statements see it."""
+        self.last_change_seq = self.event(kind, **columns)
+
+    def job(self, text: str | None) -> int | None:
+        """Ordinal of a job id."""
+        return self._ordinal("job", text)
+
+    def token(self, text: str | None) -> int | None:
+        """Ordinal of a token."""
+        return self._ordinal("token", text)
+
+    def key(self, text: str | None) -> int | None:
+        """Ordinal of a key."""
+        return self._ordinal("key", text)
+
+    def flush(self) -> None:
+        """Append what is pending to the journal with one write. Raises RecordingFailed."""
+        decisions = self.decisions[self._written_decisions :]
+        draws = self._draws.recorded[self._written_draws :]
+        if self._events or self._names or decisions or draws:
+            self._journal.append(self._events, self._names, decisions, draws)
+        self._written_decisions += len(decisions)
+        self._written_draws += len(draws)
+        self._events, self._names = [], []
+
+    def _ordinal(self, kind: str, text: str | None) -> int | None:
+        if text is None:
+            return None
+        known = self._ordinals[kind]
+        ordinal = known.get(text)
+        if ordinal is None:
+            ordinal = known[text] = len(known) + 1
+            self._names.append((kind, ordinal, text))
+        return ordinal

@@ -1,0 +1,67 @@
+"""One stepped round: exactly one actor runs at a time, and a decision says who."""
+
+from __future__ import annotations
+
+from simrunner.errors import StepStuck
+from simrunner.model.tape import KILL, STEP
+from simrunner.model.view import LaneState
+from simrunner.runtime import crashes, stepping, waiting, waking
+from simrunner.runtime.messages import Go
+from simrunner.runtime.waiting import Waited
+from simrunner.runtime.world import Lane, World
+
+STEP_TICK_US = 1000
+"""The virtual clock ticks at every step."""
+
+
+def play(world: World) -> None:
+    """Take decisions until every actor has used its opportunity of the round or is dead. Raises StepStuck, Divergence."""
+    while True:
+        world.pace()
+        notice_deaths(world)
+        if not any(lane.state is LaneState.PARKED for lane in world.lanes):
+            break
+        take_step(world)
+    stuck = [lane.actor for lane in world.lanes if lane.state is LaneState.BLOCKED]
+    if stuck:
+        raise StepStuck(f"nobody can go on: {', '.join(stuck)} wait for locks that no actor of the run will release")
+
+
+def take_step(world: World) -> None:
+    """Take one decision and carry it out."""
+    decision = world.decider.decide(world.view())
+    world.recorder.decide(decision)
+    world.recorder.now_us += STEP_TICK_US
+    lane = world.lane(decision.actor or "")
+    if decision.kind == STEP:
+        _step(world, lane)
+    elif decision.kind == KILL:
+        order = waking.choose(world, lane.backend_pid)
+        crashes.kill(world, lane, decision.label)
+        waking.settle(world, order)
+
+
+def notice_deaths(world: World) -> None:
+    """Record actors that died without a decision, e.g. by a `kill -9` from outside."""
+    for lane in world.lanes:
+        if lane.process is not None and lane.pending is None and lane.process.gate.wait(0):
+            crashes.unplanned(world, lane)
+
+
+def _step(world: World, lane: Lane) -> None:
+    intent = lane.intent
+    if intent is None or lane.process is None:
+        return
+    order = waking.choose(world, lane.backend_pid) if intent.ends else []
+    stepping.begin(world, lane, intent)
+    lane.pending, lane.intent = intent, None
+    lane.process.gate.open(Go(world.recorder.now_us, world.any_blocked(), lane.order))
+    report = waiting.outcome(world, lane)
+    if report is Waited.BLOCKED:
+        lane.state = LaneState.BLOCKED
+        stepping.blocked(world, lane, intent, waiting.blocker_names(world, lane))
+    elif report is Waited.DEAD:
+        crashes.unplanned(world, lane)
+    elif not isinstance(report, Waited):
+        stepping.finish(world, lane, report)
+    waking.settle(world, order)

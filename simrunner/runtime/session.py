@@ -1,0 +1,182 @@
+"""The database session of an actor: transactions and operations whose every statement parks at the gate first.
+
+The actor's code above it reads like a worker's code; the virtual clock and the deadlock setting are sent here, each as a
+message of its own, before the statement that they are for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from psycopg import pq
+
+from simrunner.model.design import Design, OperationSource, Statement
+from simrunner.runtime import clock, libpq
+from simrunner.runtime.gate import ActorGate
+from simrunner.runtime.libpq import Reply
+from simrunner.runtime.messages import Go, Intent, Outcome, Returned
+
+Values = Mapping[str, str | int | None]
+
+
+class StatementFailed(Exception):
+    """A statement failed inside a transaction, which has been rolled back."""
+
+    def __init__(self, sqlstate: str, message: str) -> None:
+        self.sqlstate = sqlstate
+        super().__init__(f"{sqlstate}: {message}")
+
+
+class Subject(NamedTuple):
+    """Which job and claim an operation is about, for the record."""
+
+    job: str | None = None
+    token: str | None = None
+    attempt: int | None = None
+
+
+class Transaction:
+    """One open transaction. `commit_point` is the crash point at which its COMMIT stands, None: none."""
+
+    def __init__(self, session: Session, operation: str, subject: Subject) -> None:
+        self._session = session
+        self._operation = operation
+        self._subject = subject
+        self.commit_point: str | None = None
+
+    def run(self, source: OperationSource, values: Values) -> tuple[Returned, ...]:
+        """Run the statements of an operation and return its mapped result. Raises StatementFailed.
+
+        A statement that uses a parameter named like a column of the one before runs once for each row which that one returned.
+        """
+        columns: tuple[str, ...] = ()
+        rows: list[tuple[str | None, ...]] = []
+        returned: tuple[Returned, ...] = ()
+        for number, statement in enumerate(source.statements, 1):
+            fed = [dict(zip(columns, row, strict=True)) for row in rows] if _is_fed(statement, columns) else [{}]
+            rows, returned = [], ()
+            for row_values in fed:
+                reply, mapped = self._statement(source, number, {**values, **row_values})
+                columns = reply.columns
+                rows += reply.rows
+                returned += mapped
+        return returned
+
+    def _statement(self, source: OperationSource, number: int, values: Values) -> tuple[Reply, tuple[Returned, ...]]:
+        statement = source.statements[number - 1]
+        last = number == len(source.statements)
+        intent = Intent(
+            f"{self._operation}:{number}",
+            self._operation,
+            str(number),
+            None,
+            *self._subject,
+            probes=self._operation == "claim" and number == 1,
+        )
+        reply = self._session.statement(intent, statement, values, source.results if last else {})
+        if reply.sqlstate is not None:
+            raise StatementFailed(reply.sqlstate, reply.message)
+        return reply, _mapped(reply, source.results) if last else ()
+
+
+class Session:
+    """An actor's connection behind its gate."""
+
+    def __init__(self, connection: pq.PGconn, gate: ActorGate, design: Design, superuser: bool) -> None:
+        self._connection = connection
+        self._gate = gate
+        self._begin = f"BEGIN ISOLATION LEVEL {design.isolation.upper()}"
+        self._statement_clock = design.uses_statement_clock
+        self._superuser = superuser
+        self._began = 0
+        self._fast_deadlock = False
+        self._fast_before = False
+
+    @contextmanager
+    def transaction(self, operation: str, subject: Subject, before: str | None = None) -> Iterator[Transaction]:
+        """Run a transaction; `before` is the crash point at which its BEGIN stands. Raises StatementFailed after a ROLLBACK."""
+        self._control("BEGIN", operation, subject, before)
+        transaction = Transaction(self, operation, subject)
+        try:
+            yield transaction
+        except StatementFailed:
+            self._control("ROLLBACK", operation, subject, None)
+            raise
+        reply = self._control("COMMIT", operation, subject, transaction.commit_point)
+        if reply.sqlstate is not None:
+            raise StatementFailed(reply.sqlstate, reply.message)
+
+    def local(self, label: str, subject: Subject, crash_point: str | None) -> None:
+        """Park before a local action that touches no database."""
+        intent = Intent(label, None, None, crash_point, *subject)
+        self._gate.park(intent)
+        self._gate.finish(Outcome(intent, None, "", 0, (), self._gate.elapsed_us()))
+
+    def statement(self, intent: Intent, statement: Statement, values: Values, results: Mapping[str, str]) -> Reply:
+        """Park, then send one statement of an operation."""
+        go = self._gate.park(intent)
+        self._set_deadlock_timeout(go)
+        if self._statement_clock:
+            self._set(clock.set_statement_time(go.now_us))
+        reply = libpq.run_with(self._connection, statement.sent, *libpq.bind(statement.parameters, values))
+        self._finish(intent, reply, _mapped(reply, results) if results else ())
+        return reply
+
+    def _control(self, verb: str, operation: str, subject: Subject, crash_point: str | None) -> Reply:
+        intent = Intent(f"{operation}:{verb}", operation, verb, crash_point, *subject, ends=verb != "BEGIN")
+        go = self._gate.park(intent)
+        if verb == "BEGIN":
+            self._began += 1
+            self._set(f"{clock.set_transaction_time(go.now_us)}; SET simrunner.txn = {self._began}")
+            self._fast_before = self._fast_deadlock
+        reply = libpq.run(self._connection, self._begin if verb == "BEGIN" else verb)
+        if verb == "ROLLBACK" or reply.tag == "ROLLBACK":
+            self._fast_deadlock = self._fast_before  # a plain SET is undone with its transaction
+        if verb == "COMMIT" and reply.tag == "ROLLBACK":
+            reply = reply._replace(sqlstate="25P02", message="the transaction had failed and was rolled back")
+        self._finish(intent, reply, ())
+        return reply
+
+    def _set_deadlock_timeout(self, go: Go) -> None:
+        # Whoever closes a cycle of waiters is to be the victim: only then is it the same one in every run.
+        if self._superuser and go.fast_deadlock != self._fast_deadlock:
+            self._set(f"SET deadlock_timeout = '{'1ms' if go.fast_deadlock else '100s'}'")
+            self._fast_deadlock = go.fast_deadlock
+
+    def _set(self, sql: str) -> None:
+        libpq.expect(libpq.run(self._connection, sql), "setting up a step")
+
+    def _finish(self, intent: Intent, reply: Reply, returned: tuple[Returned, ...]) -> None:
+        elapsed = self._gate.elapsed_us()
+        self._gate.finish(Outcome(intent, reply.sqlstate, reply.message, reply.count, returned, elapsed))
+        if reply.sqlstate is not None and self._connection.status != pq.ConnStatus.OK:
+            raise ConnectionLost(reply.message)
+
+
+class ConnectionLost(Exception):
+    """The server closed the connection; the actor cannot go on."""
+
+
+def _is_fed(statement: Statement, columns: tuple[str, ...]) -> bool:
+    return any(name in columns for name in statement.parameters)
+
+
+def _mapped(reply: Reply, results: Mapping[str, str]) -> tuple[Returned, ...]:
+    if not results or not reply.rows:
+        return ()
+    place = {field: reply.columns.index(column) for field, column in results.items() if column in reply.columns}
+
+    def value(row: tuple[str | None, ...], field: str) -> str | None:
+        return row[place[field]] if field in place else None
+
+    return tuple(
+        Returned(value(row, "job"), value(row, "token"), _integer(value(row, "attempt")), value(row, "lease_until"))
+        for row in reply.rows
+        if value(row, "job") is not None
+    )
+
+
+def _integer(text: str | None) -> int | None:
+    return None if text is None else int(text)

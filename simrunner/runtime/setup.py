@@ -1,0 +1,115 @@
+"""From an empty database to the state in which a run begins: schema, fixture, truth log, first snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from psycopg import pq
+
+from simrunner.config import place_of
+from simrunner.errors import DesignError
+from simrunner.model.design import Design, OperationSource, Statement
+from simrunner.model.operations import OPERATIONS, PARAMETERS, ParameterType
+from simrunner.model.workload import Workload
+from simrunner.runtime import clock, commits, libpq, truth
+from simrunner.runtime.world import World
+
+VIRTUAL_START_US = libpq.microseconds(datetime(2026, 9, 22, 6, 0, 1, tzinfo=UTC).isoformat()) or 0
+"""The virtual clock starts one second after the seed becomes available: 2026-09-22 09:00:01+03."""
+
+NEEDED = ("schema", "seed", "claim", "jobs", "eligible")
+"""Operations without which nothing can be asked of a design."""
+
+Values = Mapping[str, str | int | None]
+
+
+def install(connection: pq.PGconn, design: Design, workload: Workload) -> tuple[str, ...]:
+    """Create the design's tables, check every statement on the server, fill the fixture and start the truth log.
+
+    Returns the ids of the seed's jobs. Raises DesignError with file and line for SQL that the server refuses and for a
+    mapped column that a statement does not return, before any actor is started.
+    """
+    _require(design)
+    libpq.expect(libpq.run(connection, clock.set_transaction_time(VIRTUAL_START_US)), "setting the virtual clock")
+    _run(connection, design, "schema", {})
+    _check_statements(connection, design)
+    _run(connection, design, "seed", {"jobs": workload.fixture.jobs, "max_attempts": workload.max_attempts})
+    seeded = _job_ids(connection, design)
+    if workload.fixture.backlog:
+        _fill_backlog(connection, design, workload, len(seeded) + 1)
+    truth.install(connection, design)
+    return seeded
+
+
+def record_seed(world: World) -> None:
+    """Take the first snapshot and record every job of the fixture."""
+    changes = world.committed.load(world.observer.all_jobs())
+    for change in changes:
+        world.recorder.change("seed", **commits.job_columns(world, change), actor="observer")
+    world.next_job = len(changes) + 1
+
+
+def _require(design: Design) -> None:
+    missing = [f"{name}.sql" for name in NEEDED if not design.offers(name)]
+    if missing:
+        raise DesignError(f"lacks {', '.join(missing)}, without which no run can be made", place=design.folder)
+
+
+def _run(connection: pq.PGconn, design: Design, operation: str, values: Values) -> None:
+    source = design.operations[operation]
+    for statement in source.statements:
+        reply = libpq.run_with(connection, statement.sent, *libpq.bind(statement.parameters, values))
+        if reply.sqlstate is not None:
+            raise _refused(design, source, statement, reply)
+
+
+def _check_statements(connection: pq.PGconn, design: Design) -> None:
+    """Let the server parse every statement that actors and the observer will send, and look at its columns."""
+    for operation, source in design.operations.items():
+        if not OPERATIONS[operation].fixture:
+            for number, statement in enumerate(source.statements, 1):
+                _check_statement(connection, design, source, statement, is_last=number == len(source.statements))
+
+
+def _check_statement(
+    connection: pq.PGconn, design: Design, source: OperationSource, statement: Statement, *, is_last: bool
+) -> None:
+    oids = [libpq.INT4_OID if PARAMETERS[name] is ParameterType.NUMBER else libpq.UNKNOWN_OID for name in statement.parameters]
+    reply = libpq.prepare(connection, "", statement.sent, oids)
+    if reply.sqlstate is not None:
+        raise _refused(design, source, statement, reply)
+    columns = libpq.columns_of(connection)
+    missing = [column for column in source.results.values() if column not in columns] if is_last else []
+    if missing:
+        raise DesignError(
+            f"returns {', '.join(columns) or 'no columns'}, but design.toml maps a result to {', '.join(missing)};"
+            f" return it or change [results.{source.operation}]",
+            place=place_of(design, source, statement),
+        )
+
+
+def _refused(design: Design, source: OperationSource, statement: Statement, reply: libpq.Reply) -> DesignError:
+    return DesignError(
+        f"PostgreSQL refuses the statement: {reply.message} (SQLSTATE {reply.sqlstate})",
+        place=place_of(design, source, statement, reply.position or 1),
+    )
+
+
+def _fill_backlog(connection: pq.PGconn, design: Design, workload: Workload, first_job: int) -> None:
+    fixture = workload.fixture
+    if not design.offers("backlog"):
+        raise DesignError("has no backlog.sql, which --set backlog needs", place=design.folder)
+    values = {
+        "first_job": first_job,
+        "jobs": fixture.backlog,
+        "priority": fixture.backlog_priority,
+        "max_attempts": workload.max_attempts,
+    }
+    _run(connection, design, "backlog", values)
+
+
+def _job_ids(connection: pq.PGconn, design: Design) -> tuple[str, ...]:
+    jobs = design.operations["jobs"].statements[0].sent
+    rows = libpq.expect(libpq.run(connection, f"SELECT job FROM ({jobs}) j"), "reading the seed").rows
+    return tuple(row[0] for row in rows if row[0] is not None)

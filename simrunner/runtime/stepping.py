@@ -1,0 +1,158 @@
+"""One step: what is recorded when a gate opens, and what is recorded when its outcome comes back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simrunner.model.event import OBSERVER
+from simrunner.model.view import LaneState
+from simrunner.runtime import clock, commits, libpq
+from simrunner.runtime.messages import ROUND, Intent, Outcome, Report, Returned
+from simrunner.runtime.observer import Candidate
+from simrunner.runtime.world import Lane, TransactionInfo, World
+
+READING = frozenset({"claim", "recover-read", "report"})
+"""Operations whose returned rows are events of their own."""
+
+
+def begin(world: World, lane: Lane, intent: Intent) -> None:
+    """Record that a step is about to be taken."""
+    if intent.statement is None:
+        return
+    if intent.statement == "BEGIN":
+        _begin_transaction(world, lane, intent)
+    candidates = _probe(world, lane) if intent.probes else None
+    rows = len(candidates) if candidates is not None else None
+    world.recorder.event("sent", **_statement_columns(world, lane, intent), rows=rows)
+
+
+def finish(world: World, lane: Lane, report: Report) -> None:
+    """Record a step's outcome and park the actor at its next one."""
+    if report.outcome is not None:
+        _record_outcome(world, lane, report.outcome)
+    lane.pending = None
+    lane.blockers = ()
+    lane.intent = report.intent
+    lane.state = LaneState.RESTING if report.intent.label == ROUND else LaneState.PARKED
+
+
+def outcome_unknown(world: World, lane: Lane) -> None:
+    """Record that an actor died while its statement was under way."""
+    if lane.pending is not None and lane.pending.statement is not None:
+        world.recorder.event("unknown", **_statement_columns(world, lane, lane.pending))
+
+
+def blocked(world: World, lane: Lane, intent: Intent, blockers: str) -> None:
+    """Record that a statement waits for locks of other actors."""
+    world.recorder.event("blocked", **_statement_columns(world, lane, intent), blocked_by=blockers)
+
+
+def record_candidates(world: World, candidates: list[Candidate], who: dict[str, Any], txn_time: int | None) -> None:
+    """Record the candidates of a claim, or of all claims of a concurrent round."""
+    names = {lane.backend_pid: lane.actor for lane in world.lanes}
+    for rank, candidate in enumerate(candidates, 1):
+        locker = candidate.locker_pid
+        world.recorder.event(
+            "probe",
+            **who,
+            operation="claim",
+            job=world.recorder.job(candidate.job),
+            rank=rank,
+            blocked_by=None if locker is None else names.get(locker, "?"),
+            txn_time=txn_time,
+        )
+
+
+def probe_round(world: World, claims: int) -> None:
+    """Record the candidates of a concurrent round: enough for all its claims."""
+    now_us = world.recorder.now_us
+    found = world.observer.candidates(clock.literal(now_us), claims * world.workload.batch + 1, 0)
+    record_candidates(world, found or [], {"actor": OBSERVER}, now_us)
+
+
+def _begin_transaction(world: World, lane: Lane, intent: Intent) -> None:
+    world.txns_used += 1
+    lane.begun += 1
+    lane.txn = world.txns_used
+    lane.txn_time = world.recorder.now_us
+    lane.claimed = ()
+    world.transactions[(lane.backend_pid, lane.begun)] = TransactionInfo(
+        lane.actor, lane.incarnation, lane.session or 0, lane.txn, intent.operation, lane.txn_time
+    )
+
+
+def _probe(world: World, lane: Lane) -> list[Candidate] | None:
+    """Record a claim's candidates, unless the claims of a concurrent round share one probe."""
+    if lane.txn_time is None or (lane.order is not None and lane.order.barrier is not None):
+        return None
+    open_elsewhere = sum(1 for other in world.lanes if other.txn is not None and other is not lane)
+    batch = world.workload.batch
+    found = world.observer.candidates(clock.literal(lane.txn_time), batch + 1, open_elsewhere * batch)
+    if found is not None:
+        record_candidates(world, found, lane.who(), lane.txn_time)
+    return found
+
+
+def _record_outcome(world: World, lane: Lane, outcome: Outcome) -> None:
+    intent = outcome.intent
+    if intent.statement is None:
+        world.recorder.event(intent.label, **lane.who(), **_subject(world, intent))
+        return
+    columns = _statement_columns(world, lane, intent)
+    if lane.state is LaneState.BLOCKED:
+        world.recorder.event("freed", **columns)
+    if outcome.sqlstate is None:
+        world.recorder.event("ok", **columns, rows=outcome.rows, duration_us=outcome.duration_us)
+    else:
+        world.recorder.event("failed", **columns, sqlstate=outcome.sqlstate, note=outcome.message)
+    if intent.operation in READING:
+        _record_returned(world, lane, intent, outcome.returned)
+    if intent.operation == "claim" and outcome.returned:
+        lane.claimed = outcome.returned
+    if intent.ends:
+        _end_transaction(world, lane, intent, outcome)
+
+
+def _record_returned(world: World, lane: Lane, intent: Intent, returned: tuple[Returned, ...]) -> None:
+    for row in returned:
+        world.recorder.event(
+            "read",
+            **lane.who(),
+            operation=intent.operation,
+            job=world.recorder.job(row.job),
+            token=world.recorder.token(row.token),
+            attempt=row.attempt,
+            lease_until=libpq.microseconds(row.lease_until),
+        )
+
+
+def _end_transaction(world: World, lane: Lane, intent: Intent, outcome: Outcome) -> None:
+    committed = intent.statement == "COMMIT" and outcome.sqlstate is None
+    if committed and intent.operation == "claim":
+        lane.held.update((row.token or "", row) for row in lane.claimed)
+    if committed and intent.operation in ("complete", "fail", "release"):
+        lane.held.pop(intent.token or "", None)
+    if lane.order is not None and lane.order.barrier is not None:
+        commits.record_until(world, (lane.backend_pid, lane.begun))
+    else:
+        commits.record_new(world)
+    world.transactions.pop((lane.backend_pid, lane.begun), None)
+    lane.txn = lane.txn_time = None
+    lane.claimed = ()
+
+
+def _statement_columns(world: World, lane: Lane, intent: Intent) -> dict[str, Any]:
+    return {
+        **lane.who(),
+        **_subject(world, intent),
+        "operation": intent.operation,
+        "crash_point": intent.crash_point,
+        "value": intent.statement,
+        "snapshot_seq": world.recorder.last_change_seq or None,
+        "txn_time": lane.txn_time,
+    }
+
+
+def _subject(world: World, intent: Intent) -> dict[str, Any]:
+    recorder = world.recorder
+    return {"job": recorder.job(intent.job), "token": recorder.token(intent.token), "attempt": intent.attempt}

@@ -1,0 +1,94 @@
+"""Waiting for a step: it finishes, its actor dies, or it is verifiably blocked by another actor.
+
+Blocked is a state of its own: `pg_blocking_pids` names the backends that hold it up, and each of them belongs to an actor that
+stands still. Nothing here sleeps: an outcome is polled for on the gate, and only the limit of a stuck step uses real time.
+"""
+
+from __future__ import annotations
+
+from enum import Enum, auto
+from time import monotonic
+
+from simrunner.errors import StepStuck
+from simrunner.limits import LIMITS
+from simrunner.model.view import LaneState
+from simrunner.runtime.messages import Report
+from simrunner.runtime.world import Lane, World
+
+_FIRST_LOOK_MS = 1.0
+_LONGEST_LOOK_MS = 20.0
+
+
+class Waited(Enum):
+    """Why a wait ended without a report."""
+
+    BLOCKED = auto()
+    DEAD = auto()
+
+
+def outcome(world: World, lane: Lane) -> Report | Waited:
+    """Wait for an actor's outstanding step. Raises StepStuck after LIMITS.step_seconds."""
+    deadline = monotonic() + LIMITS.step_seconds
+    look_ms = _FIRST_LOOK_MS
+    while not lane.process or not lane.process.gate.wait(look_ms):
+        if lane.process is None:
+            return Waited.DEAD
+        if _is_blocked(world, lane):
+            return Waited.BLOCKED
+        if monotonic() > deadline:
+            raise _stuck(lane)
+        look_ms = min(look_ms * 2, _LONGEST_LOOK_MS)
+    return lane.process.gate.receive() or Waited.DEAD
+
+
+def blocker_names(world: World, lane: Lane) -> str:
+    """The actors that block a lane, comma-separated in declared order."""
+    pids = set(lane.blockers)
+    names = [other.actor for other in world.lanes if other.backend_pid in pids]
+    names += [orphan.lane.actor for orphan in world.orphans if orphan.lane.backend_pid in pids]
+    return ",".join(dict.fromkeys(names))
+
+
+def waiting_on(world: World, pid: int) -> list[Lane]:
+    """The blocked lanes that wait, directly or through others, for a backend; in declared order."""
+    reached = {pid}
+    waiting = [lane for lane in world.lanes if lane.state is LaneState.BLOCKED]
+    for _ in waiting:
+        reached.update(lane.backend_pid for lane in waiting if reached.intersection(lane.blockers))
+    return [lane for lane in waiting if lane.backend_pid in reached]
+
+
+def _is_blocked(world: World, lane: Lane) -> bool:
+    """Whether every backend that holds the lane up stands still, and none of them waits for the lane itself.
+
+    In a cycle the server ends one statement; until then nothing is settled.
+    """
+    pids = tuple(dict.fromkeys(world.observer.blocking_pids(lane.backend_pid)))
+    still = {other.backend_pid for other in world.lanes if other is not lane and other.pending is None}
+    waiting = {other.backend_pid: other.blockers for other in world.lanes if other.state is LaneState.BLOCKED}
+    waiting |= {orphan.lane.backend_pid: orphan.lane.blockers for orphan in world.orphans}
+    if not pids or not all(pid in still or pid in waiting for pid in pids) or _closes_cycle(lane.backend_pid, pids, waiting):
+        return False
+    lane.blockers = pids
+    return True
+
+
+def _closes_cycle(pid: int, blockers: tuple[int, ...], waiting: dict[int, tuple[int, ...]]) -> bool:
+    seen: set[int] = set()
+    ahead = list(blockers)
+    while ahead:
+        current = ahead.pop()
+        if current == pid:
+            return True
+        if current not in seen:
+            seen.add(current)
+            ahead.extend(waiting.get(current, ()))
+    return False
+
+
+def _stuck(lane: Lane) -> StepStuck:
+    label = lane.pending.label if lane.pending else "?"
+    return StepStuck(
+        f"{lane.actor} neither finished {label} nor is blocked by another actor after {LIMITS.step_seconds:.0f} s"
+        f" (backend {lane.backend_pid}). Look for a lock held from outside the run, or a statement that takes too long"
+    )

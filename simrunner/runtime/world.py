@@ -1,0 +1,146 @@
+"""The state of one run while it runs: its actors, what they hold, and who is speaking in the database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from multiprocessing.synchronize import Barrier
+from typing import Any
+
+from simrunner.model.design import Design
+from simrunner.model.draws import Draws
+from simrunner.model.view import ArmedFault, LaneState, LaneView, View
+from simrunner.model.workload import Workload
+from simrunner.runtime.committed import Committed
+from simrunner.runtime.messages import Intent, Order, Returned, Write
+from simrunner.runtime.observer import Observer
+from simrunner.runtime.process import ActorSpec, Process
+from simrunner.runtime.recorder import Recorder
+from simrunner.runtime.truth import CommittedTransaction, TruthReader
+from simrunner.strategies.decider import Decider
+
+
+@dataclass(frozen=True, slots=True)
+class TransactionInfo:
+    """Who began a transaction, as truth is attributed to it."""
+
+    actor: str
+    incarnation: int
+    session: int
+    txn: int
+    operation: str | None
+    txn_time: int
+
+
+@dataclass(slots=True)
+class Lane:
+    """One actor: a process, its gate and its one connection."""
+
+    actor: str
+    program: str
+    incarnation: int = 0
+    process: Process | None = None
+    state: LaneState = LaneState.DEAD
+    intent: Intent | None = None
+    """The step at which it is parked."""
+    pending: Intent | None = None
+    """The step that was let go and has no outcome yet."""
+    order: Order | None = None
+    """What to do with the opportunity of this round, handed over at its first step."""
+    session: int | None = None
+    backend_pid: int = 0
+    begun: int = 0
+    """Transactions that the session began."""
+    txn: int | None = None
+    txn_time: int | None = None
+    blockers: tuple[int, ...] = ()
+    """Backends that block its statement."""
+    held: dict[str, Returned] = field(default_factory=dict)
+    """Acknowledged claims that it has not completed, by token."""
+    claimed: tuple[Returned, ...] = ()
+    """What its open claim transaction returned."""
+
+    def view(self) -> LaneView:
+        """What a strategy sees of it."""
+        label = self.intent.label if self.intent else None
+        point = self.intent.crash_point if self.intent else None
+        return LaneView(self.actor, self.incarnation, self.state, label, point)
+
+    def who(self) -> dict[str, Any]:
+        """The event columns that say who acts."""
+        return {
+            "actor": self.actor,
+            "incarnation": self.incarnation,
+            "session": self.session,
+            "txn": self.txn,
+            "backend_pid": self.backend_pid or None,
+            "os_pid": self.process.pid if self.process else None,
+        }
+
+
+@dataclass(slots=True)
+class Orphan:
+    """The session of a dead actor whose statement still waits for a lock: it holds its own locks until it is freed."""
+
+    lane: Lane
+    """A copy of the actor as it was when it died."""
+
+
+@dataclass(slots=True)
+class Ghost:
+    """A dead incarnation's claim, whose writes are replayed once its ownership was ended by another."""
+
+    writes: tuple[Write, ...]
+    rounds_left: int
+
+
+@dataclass(slots=True)
+class World:
+    """Everything that the coordinator's functions share."""
+
+    design: Design
+    workload: Workload
+    draws: Draws
+    recorder: Recorder
+    observer: Observer
+    truth: TruthReader
+    committed: Committed
+    decider: Decider
+    lanes: list[Lane]
+    spec_of: Callable[[Lane], ActorSpec]
+    """How to start an actor's next incarnation."""
+    pace: Callable[[], None]
+    """Called before each decision; waits where the user asked for a slow run."""
+    can_signal_backends: bool
+    armed: list[ArmedFault] = field(default_factory=list)
+    """Faults that have not struck yet."""
+    barriers: tuple[Barrier, ...] = ()
+    """Concurrent mode: made before the first fork."""
+    barrier: int = 0
+    """The one in use; a poisoned one is left behind."""
+    cohort: frozenset[str] = frozenset()
+    """Job ids; for membership tests only."""
+    orphans: list[Orphan] = field(default_factory=list)
+    ghosts: list[Ghost] = field(default_factory=list)
+    transactions: dict[tuple[int, int], TransactionInfo] = field(default_factory=dict)
+    """(backend pid, number in its session) -> who began it."""
+    unread: list[CommittedTransaction] = field(default_factory=list)
+    """Committed truth that was read and not yet recorded."""
+    sessions_used: int = 0
+    txns_used: int = 0
+    next_job: int = 1
+    is_deterministic: bool = True
+    """False once a choice could not be enforced, e.g. which waiter wakes."""
+
+    def view(self) -> View:
+        """What a strategy sees."""
+        recorder = self.recorder
+        return View(recorder.phase, recorder.round or 0, recorder.step, tuple(lane.view() for lane in self.lanes))
+
+    def lane(self, actor: str) -> Lane:
+        """Return an actor's lane."""
+        return next(lane for lane in self.lanes if lane.actor == actor)
+
+    def any_blocked(self) -> bool:
+        """Whether some actor's statement waits for a lock."""
+        return bool(self.orphans) or any(lane.state is LaneState.BLOCKED for lane in self.lanes)
