@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from simrunner.checkers.wording import job, judged, moment, token
+from simrunner.checkers.wording import deed, job, judged, moment, token
 from simrunner.history.history import History
 from simrunner.history.intervals import Call, OwnershipInterval, owner_of
 from simrunner.model.event import Event
@@ -71,9 +71,8 @@ def _finding(history: History, call: Call, lost: OwnershipInterval, trace: Event
     owner = history.owner_at(lost.job, trace.seq)
     refused = None if owner is None else _refused(owner, trace, writes)
     did = _DID.get(sent.operation or "", "changed")
-    ender = f"{end.operation or 'a transition'} of {owner_of(end)}"
     text = (
-        f"{owner_of(sent)} {did} {job(sent.job)} with {token(lost.token)}, although {ender} had ended that claim at "
+        f"{owner_of(sent)} {did} {job(sent.job)} with {token(lost.token)}, although {deed(end)} had ended that claim at "
         f"{moment(end.txn_time)}. {_then(owner, refused)}"
     )
     witness = {lost.claim.seq, end.seq, sent.seq, trace.seq} | ({refused.seq} if refused else set())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from simrunner.checkers.wording import job, judged, moment, token
+from simrunner.checkers.wording import deed, job, judged, moment, sentence, token
 from simrunner.history.history import History
-from simrunner.history.intervals import OwnershipInterval, owner_of
+from simrunner.history.intervals import OwnershipInterval
 from simrunner.model.event import Event
 from simrunner.model.verdict import Finding, Judgement
 
@@ -44,7 +44,7 @@ def _finding(history: History, taken: _Taken) -> Finding:
     interval, end = taken.interval, taken.end
     lives = "alive" if history.alive(interval.owner, end.seq) else "dead"
     text = (
-        f"{end.operation} of {owner_of(end)} took {job(interval.job)} from {interval.owner} ({lives}, {token(interval.token)}) "
+        f"{sentence(deed(end))} took {job(interval.job)} from {interval.owner} ({lives}, {token(interval.token)}) "
         f"at {moment(end.txn_time)}, although the stored lease was valid until {moment(taken.lease_until)}."
     )
     return Finding(NAME, end.seq, interval.job, tuple(sorted({interval.claim.seq, taken.source.seq, end.seq})), text)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from simrunner.checkers.wording import job, judged
+from simrunner.checkers.wording import deed, job, judged, sentence
 from simrunner.history.history import History
-from simrunner.history.intervals import owner_of
 from simrunner.model.event import SERVER, Event
 from simrunner.model.verdict import Finding, Judgement
 
@@ -22,6 +21,5 @@ def check(history: History) -> Judgement:
 
 def _finding(event: Event) -> Finding:
     change = f"from {event.from_state or 'no row'} to {event.to_state or 'no row'}"
-    who = f"{event.operation or 'A transaction'} of {owner_of(event)}"
-    text = f"{who} took {job(event.job)} {change}, which the design does not declare."
+    text = f"{sentence(deed(event))} took {job(event.job)} {change}, which the design does not declare."
     return Finding(NAME, event.seq, event.job, (event.seq,), text)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from simrunner.checkers.wording import job, judged
+from simrunner.checkers.wording import deed, job, judged, sentence
 from simrunner.history.history import History
-from simrunner.history.intervals import owner_of
 from simrunner.model.design import Ownership
 from simrunner.model.event import Event
 from simrunner.model.job import Held, JobState
@@ -45,5 +44,5 @@ def _judge(event: Event, claimed: Held) -> Finding | None:
 
 def _finding(event: Event, verb: str, wrong: Held) -> Finding:
     columns = ", ".join(word for flag, word in _WORDS if flag in wrong)
-    text = f"{event.operation or 'A transaction'} of {owner_of(event)} left {job(event.job)} {event.to_state} {verb} {columns}."
+    text = f"{sentence(deed(event))} left {job(event.job)} {event.to_state} {verb} {columns}."
     return Finding(NAME, event.seq, event.job, (event.seq,), text)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 
+from simrunner.history.intervals import owner_of
+from simrunner.model.event import Event
 from simrunner.model.verdict import Finding, Judgement
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -20,11 +22,21 @@ def token(ordinal: int | None) -> str:
     return "no token" if ordinal is None else f"token {{token:{ordinal}}}"
 
 
+def deed(event: Event) -> str:
+    """Return whose transaction of which operation caused an event."""
+    return f"the {event.operation or 'unnamed'} transaction of {owner_of(event)}"
+
+
 def moment(time_us: int | None) -> str:
     """Return a virtual time as text in UTC, e.g. `2026-09-22 06:00:00.001`."""
     if time_us is None:
         return "an unknown time"
     return (_EPOCH + timedelta(microseconds=time_us)).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+
+
+def sentence(text: str) -> str:
+    """Return the text with a capital first letter."""
+    return text[:1].upper() + text[1:]
 
 
 def judged(opportunities: int, findings: Iterable[Finding]) -> Judgement:

@@ -12,7 +12,7 @@ from simrunner.model.event import Event
 
 def owner_of(event: Event) -> str:
     """Return the identity of the process that caused an event, as the column `owner` writes it: `worker-a.1`."""
-    return f"{event.actor}.{event.incarnation}"
+    return f"{event.actor}.{event.incarnation}" if event.incarnation is not None else event.actor or "nobody"
 
 
 class Call(NamedTuple):

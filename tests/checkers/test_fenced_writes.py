@@ -1,0 +1,184 @@
+"""fenced-writes: a write in the name of a claim that another ended changes nothing."""
+
+from collections.abc import Callable
+
+import pytest
+
+from simrunner.checkers.fenced_writes import check
+from simrunner.history.builder import HistoryBuilder
+from simrunner.model.event import Event
+
+
+def recovered(*, claimed_again: bool = True) -> HistoryBuilder:
+    """worker-a loses job 1 to a recovery; then worker-b claims it."""
+    h = HistoryBuilder()
+    h.seed(1)
+    h.claim("worker-a")
+    h.clock(60_000)
+    h.recover()
+    if claimed_again:
+        h.claim("worker-b", 1)
+    return h
+
+
+def transitions(h: HistoryBuilder) -> list[Event]:
+    return [event for event in h.events if event.kind == "transition"]
+
+
+def test_a_stale_completion_that_is_accepted_is_found() -> None:
+    h = recovered()
+    h.complete("worker-a", 1, accepted=True)
+    h.complete("worker-b", 1)
+    judgement = check(h.build())
+    (finding,) = judgement.findings
+    claim, end, _, stale = transitions(h)
+    sent = next(event for event in h.events if event.kind == "sent" and event.operation == "complete" and event.value == "1")
+    refused = [event for event in h.events if event.kind == "ok" and event.operation == "complete" and event.value == "1"][1]
+    assert judgement.opportunities == 2, "the true owner lost its claim to the stale write as well"
+    assert (finding.seq, finding.job) == (stale.seq, 1)
+    assert finding.witness == (claim.seq, end.seq, sent.seq, stale.seq, refused.seq)
+    assert (
+        "worker-a.1 completed job {job:1} with token {token:1}, although the recover transaction of recoverer-1.1"
+        in finding.explanation
+    )
+    assert "belonged to worker-b.1 with token {token:2}, whose own complete was then refused" in finding.explanation
+
+
+def test_a_stale_completion_that_is_refused_passes() -> None:
+    h = recovered()
+    h.complete("worker-a", 1)
+    h.complete("worker-b", 1)
+    judgement = check(h.build())
+    assert (judgement.opportunities, judgement.findings) == (1, ())
+
+
+def test_a_completion_after_the_lapse_but_before_any_recovery_is_no_late_write() -> None:
+    h = HistoryBuilder()
+    h.seed(1)
+    h.claim("worker-a")
+    h.clock(60_000)
+    h.complete("worker-a")
+    judgement = check(h.build())
+    assert (judgement.opportunities, judgement.findings) == (0, ())
+
+
+def test_a_second_completion_of_ones_own_job_is_no_late_write() -> None:
+    h = HistoryBuilder()
+    h.seed(1)
+    h.claim("worker-a")
+    h.complete("worker-a")
+    h.complete("worker-a", accepted=True)
+    judgement = check(h.build())
+    assert (judgement.opportunities, judgement.findings) == (0, ())
+
+
+def test_a_true_owner_that_was_not_refused_is_told() -> None:
+    h = recovered()
+    h.complete("worker-a", 1, accepted=True)
+    (finding,) = check(h.build()).findings
+    assert "of whom no later write was refused" in finding.explanation
+    assert len(finding.witness) == 4
+
+
+def test_a_job_that_nobody_owned_is_told() -> None:
+    h = recovered(claimed_again=False)
+    h.complete("worker-a", 1, accepted=True)
+    (finding,) = check(h.build()).findings
+    assert "Nobody owned the job at that moment." in finding.explanation
+
+
+@pytest.mark.parametrize(
+    ("write", "told"),
+    [
+        (lambda h: h.fail("worker-a", 1, accepted=True), "failed"),
+        (lambda h: h.release("worker-a", 1, accepted=True), "released"),
+        (lambda h: h.heartbeat("worker-a", 1, accepted=True), "renewed the lease of"),
+    ],
+)
+def test_every_fenced_operation_is_judged(write: Callable[[HistoryBuilder], object], told: str) -> None:
+    h = recovered()
+    write(h)
+    judgement = check(h.build())
+    (finding,) = judgement.findings
+    assert f"worker-a.1 {told} job {{job:1}}" in finding.explanation
+    assert judgement.opportunities == 1
+
+
+def test_a_ghost_that_replays_a_dead_owners_write_is_found() -> None:
+    h = HistoryBuilder()
+    h.seed(1)
+    h.claim("worker-a")
+    h.kill("worker-a", "after-effect-before-complete")
+    h.clock(60_000)
+    h.recover()
+    h.claim("worker-b", 1)
+    h.complete("ghost", 1, token=1, accepted=True)
+    (finding,) = check(h.build()).findings
+    assert "ghost.1 completed job {job:1} with token {token:1}" in finding.explanation
+
+
+def test_a_steal_ends_the_claim_too() -> None:
+    h = HistoryBuilder()
+    h.seed(1)
+    h.claim("worker-a")
+    h.claim("worker-b", 1)
+    h.complete("worker-a", 1, accepted=True)
+    (finding,) = check(h.build()).findings
+    assert "the claim transaction of worker-b.1 had ended that claim" in finding.explanation
+
+
+def blocked(*, rows: int) -> HistoryBuilder:
+    """worker-a's completion waits behind an open recovery and goes on after its commit."""
+    h = HistoryBuilder()
+    h.seed(1)
+    h.claim("worker-a")
+    h.clock(60_000)
+    h.recover(commit=False)
+    h.begin("worker-a", "complete")
+    h.sent("worker-a", job=1, token=1)
+    h.blocked("worker-a", "recoverer-1")
+    h.commit("recoverer-1")
+    h.freed("worker-a")
+    h.ok("worker-a", rows=rows)
+    if rows:
+        h.change("worker-a", 1, lambda row: None)
+    h.commit("worker-a")
+    return h
+
+
+def test_a_write_that_waited_for_the_recovery_is_judged_by_when_it_took_effect() -> None:
+    judgement = check(blocked(rows=0).build())
+    assert (judgement.opportunities, judgement.findings) == (1, ())
+    assert len(check(blocked(rows=1).build()).findings) == 1
+
+
+@pytest.mark.parametrize(("actor", "found"), [("worker-a", 1), ("worker-b", 0)])
+def test_without_tokens_the_process_is_judged(actor: str, found: int) -> None:
+    h = recovered()
+    h.begin(actor, "complete")
+    h.sent(actor, job=1)
+    h.ok(actor, rows=1)
+    h.change(actor, 1, lambda row: None)
+    h.commit(actor)
+    judgement = check(h.build())
+    assert (judgement.opportunities, len(judgement.findings)) == (found, found)
+
+
+def test_an_own_write_in_the_transaction_of_a_claim_is_not_mistaken_for_it() -> None:
+    h = recovered()
+    h.complete("worker-a", 1)
+    h.complete("worker-b", 1)
+    h.effect("worker-a", 1)
+    assert check(h.build()).findings == ()
+
+
+def test_an_interrupted_run_keeps_its_finding_and_an_unanswered_write_is_no_opportunity() -> None:
+    h = recovered()
+    h.complete("worker-a", 1, accepted=True)
+    assert len(check(h.build(completed=False)).findings) == 1
+    h = HistoryBuilder()
+    h.seed(1)
+    h.claim("worker-a")
+    h.begin("worker-a", "complete")
+    h.sent("worker-a", job=1, token=1)
+    assert check(h.build(completed=False)).opportunities == 0
