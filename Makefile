@@ -13,13 +13,14 @@ help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
 
 setup: $(INSTALLED)  ## create .venv and install the pinned packages (the other targets do it when needed)
+	@:
 
 $(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("simrunner needs Python 3.11 or newer; name one: make setup PYTHON=python3.11")'
 	@echo "setup: installing the packages of requirements.lock into $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
-	@$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check --requirement requirements.lock
+	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $(INSTALLED)
 
 sim: $(INSTALLED)  ## run a workload: WORKLOAD=high-depth [DESIGN=...] [SEED=...] [MODE=stepped|rounds]
