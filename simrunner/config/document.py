@@ -95,6 +95,7 @@ def _keys(text: str) -> list[tuple[int, Path]]:
         if header := _HEADER.match(line):
             here = tuple(header[2].split("."))
             if header[1]:
+                found.append((number, here))
                 seen[here] = seen.get(here, -1) + 1
                 here = (*here, seen[here])
             found.append((number, here))
@@ -104,7 +105,8 @@ def _keys(text: str) -> list[tuple[int, Path]]:
 
 
 def _path(text: str) -> Path:
-    return tuple(int(index) if index else name for name, index in _STEP.findall(text))
+    known = text.partition("[...]")[0]  # msgspec does not tell the key of a free table
+    return tuple(int(index) if index else name for name, index in _STEP.findall(known))
 
 
 def _type_at(shape: inspect.Type, path: Path) -> inspect.Type | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 def near_misses(name: str, known: Iterable[str]) -> list[str]:
     """Return up to three known names that resemble `name` as a whole or in their last part (after `/` or `.`), best first."""
-    names = sorted(known)
+    names = sorted(map(str, known))
     whole = difflib.get_close_matches(name, names, n=3)
     last = _last(name)
     by_last = [
@@ -22,7 +22,7 @@ def near_misses(name: str, known: Iterable[str]) -> list[str]:
 
 def suggestion(name: str, known: Iterable[str]) -> str:
     """Return a sentence part such as `did you mean 'claim'? Known: claim, seed`; the list is sorted."""
-    names = sorted(known)
+    names = sorted(map(str, known))
     close = near_misses(name, names)
     meant = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
     return f"{meant}Known: {', '.join(names) or 'none'}"

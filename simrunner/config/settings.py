@@ -66,7 +66,9 @@ def _read(key: str, value: str, kind: Any) -> Any:
         return msgspec.convert(value, kind, strict=False)
     except msgspec.ValidationError as error:
         message = str(error).replace("`", "")
-        raise WorkloadError(f"--set {key}={value}: {message[0].lower()}{message[1:]}{choices(inspect.type_info(kind))}") from error
+        raise WorkloadError(
+            f"--set {key}={value}: {message[0].lower()}{message[1:]}{choices(inspect.type_info(kind))}"
+        ) from error
 
 
 def _bare(kind: Any) -> Any:
