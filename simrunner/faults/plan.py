@@ -13,8 +13,10 @@ from simrunner.model.workload import FaultSpec, Workload
 
 
 def arm(workload: Workload, workers: Sequence[str], draws: Draws) -> list[ArmedFault]:
-    """Draw round and actor of every fault. Rounds lie in the first half of the safety phase, so that recovery and
-    a ghost's late write happen in it too."""
+    """Draw round and actor of every fault.
+
+    Rounds lie in the first half of the safety phase, so that recovery and a ghost's late write happen in it too.
+    """
     return [_place(spec, workload, workers, draws) for spec in workload.faults for _ in range(spec.times)]
 
 

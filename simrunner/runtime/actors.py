@@ -89,7 +89,7 @@ def _welcome(world: World, lane: Lane) -> None:
 
 
 def _letter(number: int) -> str:
-    """a to z, then aa, ab, ..."""
+    """Name workers a to z, then aa, ab, ..."""
     letter = chr(ord("a") + number % 26)
     return letter if number < 26 else _letter(number // 26 - 1) + letter
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any
 
-from psycopg import pq
+from psycopg.pq.abc import PGconn
 
 from simrunner.errors import Interrupted, SimrunnerError
 from simrunner.faults import plan
@@ -111,7 +111,7 @@ def _coordinating(request: Request, folder: RunFolder, database: Database, watch
         signal.signal(signal.SIGINT, previous)
 
 
-def _world(request: Request, database: Database, session: pq.PGconn, journal: Journal, watcher: Watcher) -> World:
+def _world(request: Request, database: Database, session: PGconn, journal: Journal, watcher: Watcher) -> World:
     design, workload = request.design, request.workload
     seeded = setup.install(session, design, workload)
     observer = Observer(session, design)
@@ -223,10 +223,10 @@ def _end_all(world: World) -> None:
 
 def _seed_session(seed: int, name: str) -> str:
     """The seed of a session's random functions: one per actor and incarnation."""
-    return clock.set_seed(int(stream_of(seed, f"session/{name}").random() * 2**31))
+    return clock.set_seed(stream_of(seed, f"session/{name}").random())
 
 
-def _connect(database: Database, role: str) -> pq.PGconn:
+def _connect(database: Database, role: str) -> PGconn:
     session = libpq.connect(database.conninfo(role))
     for statement in database.session_setup:
         libpq.expect(libpq.run(session, statement), f"preparing the session of the {role}")

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from psycopg import pq
+from psycopg.pq.abc import PGconn, PGresult
 
 from simrunner.errors import ServerError
 from simrunner.model.operations import PARAMETERS, ParameterType
@@ -35,7 +36,7 @@ class Reply(NamedTuple):
     columns: tuple[str, ...]
     oids: tuple[int, ...]
     rows: list[tuple[str | None, ...]]
-    count: int
+    affected: int
     """Rows returned, or changed where the statement returns none."""
     tag: str
     """Command tag, e.g. `UPDATE 1`."""
@@ -43,7 +44,7 @@ class Reply(NamedTuple):
     """Character offset of an error in the statement, from 1."""
 
 
-def connect(conninfo: str) -> pq.PGconn:
+def connect(conninfo: str) -> PGconn:
     """Open a connection. Raises ServerError with libpq's reason."""
     connection = pq.PGconn.connect(conninfo.encode())
     if connection.status != pq.ConnStatus.OK:
@@ -54,27 +55,27 @@ def connect(conninfo: str) -> pq.PGconn:
     return connection
 
 
-def run(connection: pq.PGconn, sql: str) -> Reply:
+def run(connection: PGconn, sql: str) -> Reply:
     """Send one simple-protocol message and return the reply to its last statement."""
     return _reply(connection, connection.exec_(sql.encode()))
 
 
-def run_with(connection: pq.PGconn, sql: str, values: Sequence[bytes | None], oids: Sequence[int] | None = None) -> Reply:
+def run_with(connection: PGconn, sql: str, values: Sequence[bytes | None], oids: Sequence[int] | None = None) -> Reply:
     """Send one statement with `$n` values given as text."""
     return _reply(connection, connection.exec_params(sql.encode(), values, oids))
 
 
-def prepare(connection: pq.PGconn, name: str, sql: str, oids: Sequence[int] | None = None) -> Reply:
+def prepare(connection: PGconn, name: str, sql: str, oids: Sequence[int] | None = None) -> Reply:
     """Prepare a statement under a name."""
     return _reply(connection, connection.prepare(name.encode(), sql.encode(), oids))
 
 
-def run_prepared(connection: pq.PGconn, name: str, values: Sequence[bytes | None]) -> Reply:
+def run_prepared(connection: PGconn, name: str, values: Sequence[bytes]) -> Reply:
     """Run a prepared statement with values given as text."""
     return _reply(connection, connection.exec_prepared(name.encode(), values))
 
 
-def columns_of(connection: pq.PGconn, name: str = "") -> tuple[str, ...]:
+def columns_of(connection: PGconn, name: str = "") -> tuple[str, ...]:
     """Column names that a prepared statement returns."""
     result = connection.describe_prepared(name.encode())
     return tuple((result.fname(column) or b"").decode() for column in range(result.nfields))
@@ -125,14 +126,14 @@ def quote(identifier: str) -> str:
     return ".".join('"' + part.replace('"', '""') + '"' for part in identifier.split("."))
 
 
-def _reply(connection: pq.PGconn, result: pq.abc.PGresult) -> Reply:
+def _reply(connection: PGconn, result: PGresult) -> Reply:
     status = result.status
     if status in (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK, pq.ExecStatus.EMPTY_QUERY):
         return _success(result)
     return _failure(connection, result)
 
 
-def _success(result: pq.abc.PGresult) -> Reply:
+def _success(result: PGresult) -> Reply:
     width = result.nfields
     rows = [tuple(_text(result.get_value(row, column)) for column in range(width)) for row in range(result.ntuples)]
     return Reply(
@@ -146,7 +147,7 @@ def _success(result: pq.abc.PGresult) -> Reply:
     )
 
 
-def _failure(connection: pq.PGconn, result: pq.abc.PGresult) -> Reply:
+def _failure(connection: PGconn, result: PGresult) -> Reply:
     field = pq.DiagnosticField
     state = result.error_field(field.SQLSTATE)
     primary = result.error_field(field.MESSAGE_PRIMARY) or connection.error_message

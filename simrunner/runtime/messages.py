@@ -89,7 +89,7 @@ class Order(Struct, array_like=True, frozen=True):
     enqueue: tuple[Enqueue, ...] = ()
     writes: tuple[Write, ...] = ()
     barrier: int | None = None
-    """Concurrent round: align at this barrier, then run without parking. A Go with an Order at the barrier's gate calls it off."""
+    """Concurrent round: align at this barrier, then run without parking. An Order in the Go at that gate calls it off."""
     stop_at: str | None = None
     """Concurrent round: park at this crash point all the same."""
 

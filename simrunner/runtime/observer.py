@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from psycopg import pq
+from psycopg.pq.abc import PGconn
 
 from simrunner.errors import DesignError
 from simrunner.limits import LIMITS
@@ -37,7 +37,7 @@ class Candidate(NamedTuple):
 class Observer:
     """Reads the database for the coordinator."""
 
-    def __init__(self, connection: pq.PGconn, design: Design) -> None:
+    def __init__(self, connection: PGconn, design: Design) -> None:
         self.connection = connection
         self._design = design
         self._finished_xmax: set[str] = {"0"}

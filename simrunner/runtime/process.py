@@ -13,6 +13,7 @@ import signal
 import socket
 import sys
 import traceback
+from contextlib import suppress
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import NamedTuple, NoReturn
@@ -73,10 +74,8 @@ def spawn(spec: ActorSpec) -> Process:
 
 def kill(process: Process) -> str:
     """SIGKILL an actor and reap it. Returns how it ended."""
-    try:
+    with suppress(ProcessLookupError):
         os.kill(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     return reap(process)
 
 
@@ -111,7 +110,7 @@ def _child(spec: ActorSpec, end: socket.socket, coordinator: int) -> NoReturn:
         code = 0
     except ConnectionLost:
         code = 4
-    except BaseException:
+    except BaseException:  # noqa: BLE001 - the child must not return into the coordinator's code
         traceback.print_exc()
     finally:
         os._exit(code)
@@ -128,13 +127,10 @@ def _detach(keep: int, coordinator: int) -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     gc.freeze()
     # Close descriptors, never connections: closing a connection would end the coordinator's own session.
-    for name in os.listdir("/proc/self/fd"):
-        number = int(name)
-        if number > 2 and number != keep:
-            try:
-                os.close(number)
-            except OSError:  # the listing's own descriptor
-                continue
+    for entry in list(Path("/proc/self/fd").iterdir()):
+        if int(entry.name) > 2 and int(entry.name) != keep:
+            with suppress(OSError):  # the listing's own descriptor
+                os.close(int(entry.name))
     devnull = os.open(os.devnull, os.O_RDONLY)
     os.dup2(devnull, sys.__stdin__.fileno() if sys.__stdin__ else 0)
 

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from simrunner.model.design import Design
 from simrunner.model.workload import Workload
 from simrunner.runtime.messages import Order, Returned, Write
-from simrunner.runtime.session import Session, StatementFailed, Subject
+from simrunner.runtime.session import Session, StatementFailed, Subject, Values
+
+COMPLETE_POINTS = ("after-effect-before-complete", "after-complete-before-commit")
+"""Crash points at the BEGIN and at the COMMIT of a completion."""
 
 
 @dataclass(slots=True)
@@ -36,14 +39,14 @@ def work(client: Client, order: Order) -> bool:
         client.session.local("work-start", subject, "after-commit")
         client.session.local("work-end", subject, "during-work")
         _write(client, "effect", subject, client.identity)
-        _write(client, "complete", subject, client.identity, "after-effect-before-complete", "after-complete-before-commit")
+        _write(client, "complete", subject, client.identity, before=COMPLETE_POINTS[0], before_commit=COMPLETE_POINTS[1])
     return bool(claims)
 
 
 def produce(client: Client, order: Order) -> bool:
     """Enqueue the round's jobs, each in a transaction of its own. True: there were any."""
     for job in order.enqueue:
-        values = {
+        values: Values = {
             "job_id": job.job,
             "key": job.key,
             "priority": job.priority,
@@ -58,7 +61,7 @@ def produce(client: Client, order: Order) -> bool:
 
 def recover(client: Client, order: Order) -> bool:
     """Make lapsed claims eligible again. True: some were."""
-    values = {"worker_id": client.identity, "batch": client.workload.batch, "lease_ms": client.workload.lease_ms}
+    values: Values = {"worker_id": client.identity, "batch": client.workload.batch, "lease_ms": client.workload.lease_ms}
     with client.session.transaction("recover", Subject(), "before-recover") as transaction:
         recovered = transaction.run(client.design.operations["recover"], values)
         if recovered:
@@ -94,7 +97,7 @@ def perform(client: Client, program: Program, order: Order) -> bool:
 
 def _claim(client: Client) -> tuple[Returned, ...]:
     token = client.next_token()
-    values = {
+    values: Values = {
         "worker_id": client.identity,
         "token": token,
         "batch": client.workload.batch,
@@ -112,12 +115,13 @@ def _write(
     operation: str,
     subject: Subject,
     worker_id: str,
+    *,
     before: str | None = None,
     before_commit: str | None = None,
 ) -> None:
     if not client.design.offers(operation):
         return
-    values = {
+    values: Values = {
         "worker_id": worker_id,
         "token": subject.token,
         "job_id": subject.job,

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from psycopg import pq
+from psycopg.pq.abc import PGconn
 
 from simrunner.model.design import Design, OperationSource, Statement
 from simrunner.runtime import clock, libpq
@@ -84,7 +85,7 @@ class Transaction:
 class Session:
     """An actor's connection behind its gate."""
 
-    def __init__(self, connection: pq.PGconn, gate: ActorGate, design: Design, superuser: bool) -> None:
+    def __init__(self, connection: PGconn, gate: ActorGate, design: Design, superuser: bool) -> None:
         self._connection = connection
         self._gate = gate
         self._begin = f"BEGIN ISOLATION LEVEL {design.isolation.upper()}"
@@ -150,7 +151,7 @@ class Session:
 
     def _finish(self, intent: Intent, reply: Reply, returned: tuple[Returned, ...]) -> None:
         elapsed = self._gate.elapsed_us()
-        self._gate.finish(Outcome(intent, reply.sqlstate, reply.message, reply.count, returned, elapsed))
+        self._gate.finish(Outcome(intent, reply.sqlstate, reply.message, reply.affected, returned, elapsed))
         if reply.sqlstate is not None and self._connection.status != pq.ConnStatus.OK:
             raise ConnectionLost(reply.message)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from psycopg import pq
+from psycopg.pq.abc import PGconn
 
 from simrunner.config import place_of
 from simrunner.errors import DesignError
@@ -24,7 +24,7 @@ NEEDED = ("schema", "seed", "claim", "jobs", "eligible")
 Values = Mapping[str, str | int | None]
 
 
-def install(connection: pq.PGconn, design: Design, workload: Workload) -> tuple[str, ...]:
+def install(connection: PGconn, design: Design, workload: Workload) -> tuple[str, ...]:
     """Create the design's tables, check every statement on the server, fill the fixture and start the truth log.
 
     Returns the ids of the seed's jobs. Raises DesignError with file and line for SQL that the server refuses and for a
@@ -56,7 +56,7 @@ def _require(design: Design) -> None:
         raise DesignError(f"lacks {', '.join(missing)}, without which no run can be made", place=design.folder)
 
 
-def _run(connection: pq.PGconn, design: Design, operation: str, values: Values) -> None:
+def _run(connection: PGconn, design: Design, operation: str, values: Values) -> None:
     source = design.operations[operation]
     for statement in source.statements:
         reply = libpq.run_with(connection, statement.sent, *libpq.bind(statement.parameters, values))
@@ -64,7 +64,7 @@ def _run(connection: pq.PGconn, design: Design, operation: str, values: Values) 
             raise _refused(design, source, statement, reply)
 
 
-def _check_statements(connection: pq.PGconn, design: Design) -> None:
+def _check_statements(connection: PGconn, design: Design) -> None:
     """Let the server parse every statement that actors and the observer will send, and look at its columns."""
     for operation, source in design.operations.items():
         if not OPERATIONS[operation].fixture:
@@ -72,9 +72,7 @@ def _check_statements(connection: pq.PGconn, design: Design) -> None:
                 _check_statement(connection, design, source, statement, is_last=number == len(source.statements))
 
 
-def _check_statement(
-    connection: pq.PGconn, design: Design, source: OperationSource, statement: Statement, *, is_last: bool
-) -> None:
+def _check_statement(connection: PGconn, design: Design, source: OperationSource, statement: Statement, *, is_last: bool) -> None:
     oids = [libpq.INT4_OID if PARAMETERS[name] is ParameterType.NUMBER else libpq.UNKNOWN_OID for name in statement.parameters]
     reply = libpq.prepare(connection, "", statement.sent, oids)
     if reply.sqlstate is not None:
@@ -96,7 +94,7 @@ def _refused(design: Design, source: OperationSource, statement: Statement, repl
     )
 
 
-def _fill_backlog(connection: pq.PGconn, design: Design, workload: Workload, first_job: int) -> None:
+def _fill_backlog(connection: PGconn, design: Design, workload: Workload, first_job: int) -> None:
     fixture = workload.fixture
     if not design.offers("backlog"):
         raise DesignError("has no backlog.sql, which --set backlog needs", place=design.folder)
@@ -109,7 +107,7 @@ def _fill_backlog(connection: pq.PGconn, design: Design, workload: Workload, fir
     _run(connection, design, "backlog", values)
 
 
-def _job_ids(connection: pq.PGconn, design: Design) -> tuple[str, ...]:
+def _job_ids(connection: PGconn, design: Design) -> tuple[str, ...]:
     jobs = design.operations["jobs"].statements[0].sent
     rows = libpq.expect(libpq.run(connection, f"SELECT job FROM ({jobs}) j"), "reading the seed").rows
     return tuple(row[0] for row in rows if row[0] is not None)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from psycopg import pq
+from psycopg.pq.abc import PGconn
 
 from simrunner.model.design import Design
 from simrunner.runtime import libpq
@@ -81,7 +81,7 @@ class CommittedTransaction(NamedTuple):
     changes: tuple[RowChange, ...]
 
 
-def install(connection: pq.PGconn, design: Design) -> None:
+def install(connection: PGconn, design: Design) -> None:
     """Create schema `simrunner` and the triggers on the design's tables. Raises ServerError."""
     libpq.expect(libpq.run(connection, _INSTALL), "creating the truth log")
     for table, column in watched(design):
@@ -101,7 +101,7 @@ def watched(design: Design) -> tuple[tuple[str, str], ...]:
 class TruthReader:
     """Reads committed changes exactly once, in commit-compatible order."""
 
-    def __init__(self, connection: pq.PGconn) -> None:
+    def __init__(self, connection: PGconn) -> None:
         self._connection = connection
         libpq.expect(libpq.prepare(connection, "truth", _READ), "preparing to read the truth log")
         self._xmax, self._xip = self._snapshot(libpq.expect(libpq.run(connection, "SELECT pg_current_snapshot()"), "looking"))
