@@ -14,6 +14,10 @@ class Limits:
     backend_gone_seconds: float = 10.0
     """After SIGKILL a backend must have left pg_stat_activity within this time."""
     server_start_seconds: float = 60.0
+    server_kill_seconds: float = 8.0
+    """An immediate shutdown must end within this time; after 5 s of it the server itself kills its processes."""
+    connect_seconds: int = 10
+    """A server behind --dsn must answer within this time, unless the DSN has a connect_timeout of its own."""
     interrupt_seconds: float = 2.0
     """After Ctrl-C workers and backends are gone within this time."""
     socket_path_bytes: int = 107

@@ -1,0 +1,68 @@
+"""The embedded PostgreSQL server: one private cluster for each simrunner command that runs.
+
+A command takes a free slot, starts the server of that slot and stops it at its end. If the command is killed, the kernel tells
+the server to shut down at once; should anything of it remain, the next command in the slot ends it. Nobody else can connect:
+there is only a socket in a private folder.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from subprocess import Popen
+
+from simrunner.runtime import environment
+from simrunner.runtime.account import cache_folder, server_account
+from simrunner.runtime.admin import administering, texts
+from simrunner.runtime.binaries import binaries
+from simrunner.runtime.cluster import Cluster
+from simrunner.runtime.pgdata import SUPERUSER, data_folder, prepare_data
+from simrunner.runtime.postmaster import StartFailed, end_leftovers, start, stop
+from simrunner.runtime.settings import server_settings
+from simrunner.runtime.shared_objects import drop_leftovers
+from simrunner.runtime.slot import Slot, locked_slot, remove_socket_folder
+from simrunner.runtime.template import ensure_template
+
+
+@contextmanager
+def embedded(major: int = 18) -> Iterator[Cluster]:
+    """Run a server of its own for the time of the block. Raises ServerError if it cannot be had.
+
+    Children that are forked meanwhile must close the descriptors that they inherit: an open lock file keeps the slot taken. The
+    calling thread must be the one that ends last, because the server shuts down when that thread does.
+    """
+    account = server_account()
+    with locked_slot(major, account) as slot, environment.hidden(environment.libpq_variables()):
+        folder = binaries(major, account, cache_folder())
+        process, socket = _started(slot, major, folder)
+        try:
+            yield _prepared(major, socket, process.pid)
+        finally:
+            stop(slot, process)
+            remove_socket_folder(slot)
+
+
+def _started(slot: Slot, major: int, folder: Path) -> tuple[Popen[bytes], Path]:
+    end_leftovers(slot)
+    new = prepare_data(slot, major, folder)
+    data = data_folder(slot, major)
+    try:
+        return start(slot, data, folder, server_settings(major))
+    except StartFailed:
+        if new:
+            raise
+    shutil.rmtree(data)  # damaged: nothing in it is worth keeping
+    prepare_data(slot, major, folder)
+    return start(slot, data, folder, server_settings(major))
+
+
+def _prepared(major: int, socket: Path, postmaster_pid: int) -> Cluster:
+    parameters = {"host": str(socket), "port": "5432", "user": SUPERUSER}
+    bare = Cluster(major, "", True, True, parameters, embedded=True, postmaster_pid=postmaster_pid)
+    with administering(bare, bare.maintenance, "preparing the embedded server") as connection:
+        drop_leftovers(connection)
+        ensure_template(bare, connection)
+        return replace(bare, version_text=texts(connection, "SELECT version()")[0])

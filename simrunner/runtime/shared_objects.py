@@ -1,0 +1,44 @@
+"""What a run may leave in an embedded cluster outside its database: databases of killed runs, roles, settings of roles."""
+
+from __future__ import annotations
+
+import psycopg
+
+from simrunner.runtime.admin import execute, texts
+
+DATABASE_PREFIX = "simrunner_run_"
+"""Names of databases that simrunner creates begin so."""
+
+_FORGET = """
+DO $$
+DECLARE
+    role text;
+BEGIN
+    FOR role IN SELECT rolname FROM pg_roles WHERE oid >= 16384 LOOP  -- FirstNormalObjectId: not made by initdb
+        BEGIN
+            EXECUTE format('DROP ROLE %I', role);
+        EXCEPTION WHEN dependent_objects_still_exist THEN  -- it owns a database of somebody else
+            NULL;
+        END;
+    END LOOP;
+    FOR role IN SELECT rolname FROM pg_roles JOIN pg_db_role_setting ON setrole = pg_roles.oid LOOP
+        EXECUTE format('ALTER ROLE %I RESET ALL', role);
+    END LOOP;
+    IF EXISTS (SELECT FROM pg_db_role_setting WHERE setrole = 0 AND setdatabase = 0) THEN
+        ALTER ROLE ALL RESET ALL;
+    END IF;
+END
+$$
+"""
+
+
+def drop_leftovers(connection: psycopg.Connection) -> None:
+    """Drop the databases of killed runs and what they left besides."""
+    for name in texts(connection, f"SELECT datname FROM pg_database WHERE starts_with(datname, '{DATABASE_PREFIX}')"):
+        execute(connection, "DROP DATABASE {} WITH (FORCE)", name)
+    forget_roles(connection)
+
+
+def forget_roles(connection: psycopg.Connection) -> None:
+    """Drop roles that a design created, and settings that it gave to roles. Its database must be gone."""
+    execute(connection, _FORGET)

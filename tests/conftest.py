@@ -1,0 +1,29 @@
+"""Fixtures that need PostgreSQL: one embedded server for all tests of a process, a database of its own for each test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from simrunner.runtime import server
+from simrunner.runtime.cluster import Cluster
+from simrunner.runtime.database import Database, create
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if {"cluster", "cache"} & set(getattr(item, "fixturenames", ())):
+            item.add_marker("server")
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Cluster]:
+    with server.embedded() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def database(cluster: Cluster) -> Iterator[Database]:
+    with create(cluster, "test") as database:
+        yield database
