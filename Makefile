@@ -33,7 +33,7 @@ replay: $(INSTALLED)  ## repeat a stored run step by step: [RUN=results/latest]
 	@$(VENV)/bin/simrunner replay "$(RUN)"
 
 lint: $(INSTALLED)  ## check style, types and layers
-	@$(VENV)/bin/ruff check --quiet
+	@$(VENV)/bin/ruff check --quiet --output-format concise
 	@$(VENV)/bin/ruff format --check --quiet
 	@$(VENV)/bin/python -m mypy --no-error-summary
 	@$(VENV)/bin/lint-imports --no-logo --no-cache > $(VENV)/layers.txt || { cat $(VENV)/layers.txt; exit 1; }
