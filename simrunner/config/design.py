@@ -30,8 +30,8 @@ from simrunner.model.design import (
 from simrunner.model.job import JobState
 from simrunner.model.operations import OPERATIONS
 
-REQUIRED = ("schema", "claim", "jobs")
-"""Operations without which there is nothing to observe."""
+REQUIRED = ("schema", "seed", "claim", "jobs", "eligible")
+"""Operations without which nothing can be asked of a design."""
 
 NEW, GONE = "new", "gone"
 """In [transitions]: the state before the row was inserted, and after it was deleted."""
@@ -94,9 +94,10 @@ def _sha256(layers: Layers) -> str:
 
 
 def _check_operations(layers: Layers) -> None:
+    needed = ", ".join(f"{name}.sql" for name in REQUIRED)
     for name in REQUIRED:
         if name not in layers.files:
-            raise layers.document.error((), f"the design has no {name}.sql; schema.sql, claim.sql and jobs.sql are required")
+            raise layers.document.error((), f"the design has no {name}.sql; a design needs {needed}")
     _check_recovery(layers.document, layers.files)
 
 

@@ -34,6 +34,8 @@ job_column = "id"
 FILES = {
     "design.toml": TOML,
     "schema.sql": "CREATE TABLE jobs (id int);",
+    "seed.sql": "INSERT INTO jobs VALUES (1)",
+    "eligible.sql": "SELECT id AS job FROM jobs",
     "claim.sql": "SELECT id FROM jobs\nLIMIT :batch;",
     "jobs.sql": "SELECT id AS job FROM jobs;",
 }
@@ -56,7 +58,7 @@ def write(folder: Path, **files: str | None) -> Path:
 
 
 def write_child(folder: Path, toml: str, **files: str) -> Path:
-    absent: dict[str, str | None] = dict.fromkeys(("schema_sql", "claim_sql", "jobs_sql"))
+    absent: dict[str, str | None] = dict.fromkeys(name.replace(".", "_") for name in FILES)
     return write(folder, **{**absent, **files, "design_toml": toml})
 
 
@@ -68,7 +70,7 @@ def test_a_design_is_read(here: Path) -> None:
         Ownership.LEASE,
         "read committed",
     )
-    assert list(design.operations) == ["schema", "claim", "jobs"]
+    assert list(design.operations) == ["schema", "seed", "claim", "jobs", "eligible"]
     assert design.operations["claim"].results == {"job": "id"}
     assert design.promises.order == (OrderColumn("priority", True), OrderColumn("id", False))
     assert design.transitions == {(None, "ready"), ("ready", "claimed"), ("claimed", "done"), ("claimed", None)}
@@ -167,6 +169,10 @@ def test_a_mistake_in_design_toml_is_named_with_its_line(here: Path, old: str, n
     ("files", "message"),
     [
         ({"claim_sql": None}, r"mine/design.toml: the design has no claim.sql"),
+        (
+            {"eligible_sql": None},
+            r"mine/design.toml: the design has no eligible.sql; a design needs schema.sql, seed.sql, claim.sql",
+        ),
         ({"jobs_sql": None}, r"mine/design.toml: the design has no jobs.sql"),
         ({"clam_sql": "SELECT 1"}, r"mine/clam.sql: 'clam' is no operation; did you mean 'claim'"),
         ({"recover_read_sql": "SELECT 1"}, r"recover-read.sql without its other half"),
@@ -197,9 +203,11 @@ def test_a_child_holds_only_what_differs(here: Path) -> None:
     assert (design.name, design.title, design.origin) == ("mutants/child", "Child", "test")
     assert {name: source.path for name, source in design.operations.items()} == {
         "schema": "../../base/schema.sql",
+        "seed": "../../base/seed.sql",
         "claim": "../../base/claim.sql",
         "release": "release.sql",
         "jobs": "../../base/jobs.sql",
+        "eligible": "../../base/eligible.sql",
     }
     assert (design.promises.batch, design.promises.invariants) == (4, frozenset({"claim-order"}))
     assert (design.expects_root_cause, design.allows_consequences) == ("x", frozenset({"y"}))

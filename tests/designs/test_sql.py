@@ -1,0 +1,75 @@
+"""Every shipped design: the server accepts each statement, and the columns that design.toml names are there."""
+
+from __future__ import annotations
+
+import pytest
+
+from simrunner.config import escapes, list_designs, load_design
+from simrunner.model.design import Design
+from simrunner.model.operations import PARAMETERS, ParameterType
+from simrunner.runtime import libpq
+from simrunner.runtime.database import Database
+from tests.designs.queue import Queue
+
+OURS = [
+    "reference",
+    "mutants/select-then-update",
+    "mutants/unfenced-completion",
+    "mutants/no-recovery",
+    "mutants/claim-outside-order",
+]
+JOB_COLUMNS = (
+    *("job", "key", "group", "state", "owner", "token", "attempts", "max_attempts"),
+    *("available_at", "claimed_at", "lease_until", "completed_at"),
+)
+OBSERVED = {"jobs": JOB_COLUMNS, "eligible": ("job",), "audit": ("job", "attempt", "token", "from_state", "to_state")}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_the_server_accepts_every_statement(database: Database, name: str) -> None:
+    queue = Queue(database, load_design(name))
+    for source in queue.design.operations.values():
+        columns: tuple[str, ...] = ()
+        for statement in source.statements:
+            if source.operation != "schema":
+                columns = prepared(queue, statement.sent, statement.parameters)
+        missing = [column for column in needed(queue.design, source.operation) if column not in columns]
+        assert not missing, source.operation
+
+
+def prepared(queue: Queue, sent: str, parameters: tuple[str, ...]) -> tuple[str, ...]:
+    numbers = [PARAMETERS[name] is ParameterType.NUMBER for name in parameters]
+    libpq.expect(libpq.prepare(queue.connection, "", sent, [libpq.INT4_OID if number else 0 for number in numbers]), sent)
+    return libpq.columns_of(queue.connection)
+
+
+def needed(design: Design, operation: str) -> list[str]:
+    order = [column.column for column in design.promises.order] if operation == "jobs" else []
+    return [*design.operations[operation].results.values(), *OBSERVED.get(operation, ()), *order]
+
+
+def test_the_tested_designs_are_listed() -> None:
+    assert not [name for name in OURS if name not in {entry.name for entry in list_designs()}]
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_the_virtual_clock_reaches_everything(name: str) -> None:
+    design = load_design(name)
+    assert escapes(design) == []
+    assert not design.uses_statement_clock
+
+
+@pytest.mark.parametrize("name", OURS[1:])
+def test_a_mutant_breaks_one_thing_of_the_reference(name: str) -> None:
+    mutant, reference = load_design(name), load_design("reference")
+    changed = [
+        op for op in reference.operations if not mutant.offers(op) or mutant.operations[op].text != reference.operations[op].text
+    ]
+    assert len(changed) == 1
+    assert mutant.expects_root_cause in reference.promises.invariants
+    assert mutant.allows_consequences <= reference.promises.invariants
+    assert (mutant.promises, mutant.policies, mutant.transitions) == (
+        reference.promises,
+        reference.policies,
+        reference.transitions,
+    )
