@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 from psycopg.pq.abc import PGconn
 
 from simrunner.model.design import Design
@@ -38,10 +40,24 @@ class Queue:
 
     def __init__(self, database: Database, design: Design) -> None:
         self.design = design
+        self.database = database
         self.connection: PGconn = libpq.connect(database.conninfo("test"))
         self.at(0)
         self.run("schema")
         self.run("seed")
+
+    def reset(self) -> None:
+        """Bring tables and clock back to how they were when the fixture was made."""
+        self.database.truncate([table.table for table in self.design.state_tables])
+        self.at(0)
+        self.run("seed")
+
+    def other_session(self) -> Queue:
+        """Return a second connection to the same tables."""
+        other = copy(self)
+        other.connection = libpq.connect(self.database.conninfo("other"))
+        other.at(0)
+        return other
 
     def at(self, ms: int) -> None:
         """Set the time of the next transactions, in milliseconds after the seed became available."""

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 from simrunner.config import load_design
-from simrunner.runtime.database import Database
+from simrunner.runtime.cluster import Cluster
+from simrunner.runtime.database import create
 from tests.designs.queue import Queue
 
 OWNED = ("owner", "token", "claimed_at", "lease_until")
 
 
+@pytest.fixture(scope="module")
+def installed(cluster: Cluster) -> Iterator[Queue]:
+    with create(cluster, "reference") as database:
+        yield Queue(database, load_design("reference"))
+
+
 @pytest.fixture
-def queue(database: Database) -> Queue:
-    return Queue(database, load_design("reference"))
+def queue(installed: Queue) -> Queue:
+    installed.reset()
+    return installed
 
 
 def states(queue: Queue, job: str) -> list[tuple[str | None, ...]]:
@@ -51,16 +61,15 @@ def test_a_batch_takes_as_many_as_asked(queue: Queue) -> None:
     assert sorted(map(int, filter(None, queue.claim("a", batch=3)))) == [1, 2, 3]
 
 
-def test_a_locked_job_is_passed_over(queue: Queue, database: Database) -> None:
-    other = Queue.__new__(Queue)
-    other.design, other.connection = queue.design, queue.connection.connect(database.conninfo("other").encode())
-    other.at(0)
+def test_a_locked_job_is_passed_over(queue: Queue) -> None:
+    other = queue.other_session()
     queue.connection.exec_(b"BEGIN")
     assert queue.claim("a") == ["1"]
     assert other.claim("b") == ["2"]
     queue.connection.exec_(b"ROLLBACK")
     assert other.claim("b") == ["1"]
     assert states(queue, "1") == [(None, "ready", "0", None), ("ready", "claimed", "1", "b/1")]
+    other.connection.finish()
 
 
 @pytest.mark.parametrize("operation", ["complete", "fail", "release", "heartbeat"])
@@ -151,6 +160,7 @@ def test_the_report_counts_by_state(queue: Queue) -> None:
 
 def test_jobs_can_be_read_by_id_through_the_index(queue: Queue) -> None:
     statement = queue.design.operations["jobs"].statements[0].sent
-    queue.connection.exec_(b"SET enable_seqscan = off")
+    queue.connection.exec_(b"SET enable_seqscan = off")  # a table of 24 rows is scanned otherwise
     plan = queue.connection.exec_(f"EXPLAIN SELECT * FROM ({statement}) j WHERE job = ANY('{{3}}')".encode())
+    queue.connection.exec_(b"RESET enable_seqscan")
     assert "queue_jobs_pkey" in "".join((plan.get_value(row, 0) or b"").decode() for row in range(plan.ntuples))
