@@ -1,0 +1,24 @@
+"""Invariants that a design may promise although this version has no checker of them: they are shown, never judged."""
+
+from __future__ import annotations
+
+UNDECIDED: dict[str, str] = {
+    "claim-batch-bound": "a claim changes no more rows than its batch, and delivers all of them",
+    "concurrency-limit": "no more jobs of one key are owned at a time than its limit allows",
+    "lease-outlives-work": "no lease runs out while its owner is alive and still working",
+    "fenced-recovery": "a recovery changes only what is still as its read saw it",
+    "enqueue-once": "an acknowledged key has one row, a unique key one that is alive",
+    "poison-isolated": "one bad row does not make statements over many rows fail again and again",
+    "deadlock-freedom": "no statement ends as the victim of a deadlock",
+    "serialization-retried": "a serialization failure is retried and does not strike one worker again and again",
+    "short-claim-transaction": "no transaction stays open from before the work to after it",
+    "bounded-claim-cost": "a claim touches no more pages late in a run than early at equal depth",
+    "wakeup-delivered": "an idle listener hears of an eligible job in time",
+    "lease-clock": "a stored expiry is the declared lease after the writer's clock",
+    "cancel-honoured": "after an acknowledged cancel no new execution starts",
+    "fan-in-once": "the end of a group's last member completes the group exactly once",
+    "single-leader": "there is one leader at a time, and only it does what only a leader may do",
+    "nothing-leaked": "at the end nothing is held without an owner",
+    "report-complete": "a reported number is the one that committed truth says",
+}
+"""Name -> the invariant in one line of plain words."""

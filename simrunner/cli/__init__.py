@@ -1,0 +1,28 @@
+"""The command line. This file only assembles the group: each command has its own."""
+
+from __future__ import annotations
+
+import click
+
+from simrunner import __version__
+from simrunner.cli.analyze import analyze
+from simrunner.cli.endings import Commands
+from simrunner.cli.kill import kill
+from simrunner.cli.listing import list_
+from simrunner.cli.replay import replay
+from simrunner.cli.run import run
+from simrunner.cli.show import show
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="simrunner")
+def main() -> None:
+    """Find out whether a PostgreSQL job queue keeps its promises when workers compete for rows and some of them die.
+
+    Exit codes: 0 valid; 1 violated; 2 bad input; 3 unknown or not exercised; 4 the machine, the server or the database failed;
+    70 a bug in simrunner.
+    """
+
+
+for command in (run, analyze, replay, kill, list_, show):
+    main.add_command(command)

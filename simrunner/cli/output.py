@@ -1,0 +1,77 @@
+"""Writing to standard output and standard error: for terminals, pipes, pipes that were closed, and full disks."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from typing import Any, TextIO
+
+import click
+
+from simrunner.errors import EnvironmentFailure
+from simrunner.report.page import Page
+
+
+def prepare_streams() -> None:
+    """Let what a terminal's encoding lacks be escaped instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """Write a line, or lines, to standard output (`err`: to standard error).
+
+    A reader that went away, such as `head`, does not end the command. Raises EnvironmentFailure if nothing can be written.
+    """
+    try:
+        click.echo(text, err=err)
+    except BrokenPipeError:
+        discard_output()
+    except OSError as error:
+        raise EnvironmentFailure(f"the output cannot be written: {error.strerror}") from error
+
+
+def say_page(page: Page, *, err: bool = False) -> None:
+    """Write a page: coloured and as wide as the terminal, or plain and 80 columns wide."""
+    stream = sys.stderr if err else sys.stdout
+    width = shutil.get_terminal_size().columns if stream.isatty() else 80
+    say(page.render(width, colour=stream.isatty()).rstrip("\n"), err=err)
+
+
+def say_json(document: Mapping[str, Any] | list[dict[str, Any]]) -> None:
+    """Write a JSON value for machines."""
+    say(json.dumps(document, indent=2, ensure_ascii=False))
+
+
+def complain(text: str) -> None:
+    """Write lines to standard error, whatever state it is in."""
+    try:
+        click.echo(text, err=True)
+    except OSError:
+        discard_output()
+
+
+def discard_output() -> None:
+    """Send what is still written to a closed pipe nowhere, also what Python flushes at its end."""
+    for stream in (sys.stdout, sys.stderr):
+        if not _is_writable(stream):
+            _redirect(stream)
+
+
+def _is_writable(stream: TextIO) -> bool:
+    try:
+        stream.flush()
+    except OSError:
+        return False
+    return True
+
+
+def _redirect(stream: TextIO) -> None:
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)

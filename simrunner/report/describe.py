@@ -1,0 +1,105 @@
+"""A workload, a design or an invariant, explained on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from simrunner.model.design import Design, OrderColumn
+from simrunner.model.workload import FaultSpec, Workload
+from simrunner.report.page import Page
+
+
+def workload_page(workload: Workload) -> Page:
+    """Return what a workload asks, who takes part, what goes wrong, and what must hold."""
+    fixture, actors = workload.fixture, workload.actors
+    page = title_page("workload", workload.name, workload.title)
+    page.add(" ".join(workload.question.split()), "")
+    producers = [f"{producer.jobs_per_round} jobs a round, priority {producer.priority}" for producer in actors.producers]
+    safety, liveness = workload.safety, workload.liveness
+    page.add(
+        _facts(
+            ("file", workload.path),
+            ("jobs", f"{fixture.jobs}" + (f", and {fixture.backlog} behind them" if fixture.backlog else "")),
+            ("workers", f"{actors.workers}, each claims up to {workload.batch} at once, lease {workload.lease_ms} ms"),
+            ("attempts", f"{workload.max_attempts} at most, {workload.retry_delay_ms} ms between them"),
+            ("producers", "; ".join(producers) or "none"),
+            ("recoverers", str(actors.recoverers)),
+            ("ghost", f"replays {', '.join(actors.ghost_operations)} of dead workers" if actors.ghost_operations else "none"),
+            ("safety", f"{safety.rounds} rounds, {safety.round_ms} ms apart; faults strike"),
+            ("liveness", f"{liveness.rounds} rounds at most, {liveness.round_ms} ms apart; no faults"),
+            ("faults", "; ".join(map(_fault, workload.faults)) or "none"),
+            ("strategy", workload.strategy),
+            ("cohort", "the jobs of the fixture" if workload.cohort == "seed" else "all jobs"),
+            ("judges", ", ".join(workload.judges)),
+            ("must reach", ", ".join(workload.must_exercise) or "nothing in particular"),
+        )
+    )
+    return page
+
+
+def design_page(design: Design) -> Page:
+    """Return what a design is, what it promises, what it offers, and, of a mutant, what must be found."""
+    promises = design.promises
+    page = title_page("design", design.name, design.title)
+    page.add(
+        _facts(
+            ("folder", design.folder),
+            ("origin", design.origin),
+            ("ownership", f"{design.ownership.value}, isolation {design.isolation}"),
+            ("order", ", ".join(map(_column, promises.order)) or "none declared"),
+            ("operations", ", ".join(design.operations)),
+            ("promises", ", ".join(sorted(promises.invariants))),
+            *_expectation(design),
+        )
+    )
+    return page
+
+
+def invariant_page(
+    name: str, title: str, meaning: str, *, needs_operation: str | None, promised_by: Sequence[str], judged_by: Sequence[str]
+) -> Page:
+    """Return what an invariant means, what it needs, and who promises and who judges it."""
+    page = title_page("invariant", name, title)
+    if meaning:
+        page.add(*[" ".join(paragraph.split()) for paragraph in meaning.split("\n\n")], "")
+    page.add(
+        _facts(
+            ("needs", "nothing but a history" if needs_operation is None else f"the operation {needs_operation}"),
+            ("promised by", ", ".join(promised_by) or "no design that is found here"),
+            ("judged by", ", ".join(judged_by) or "no workload that is found here"),
+        )
+    )
+    return page
+
+
+def title_page(kind: str, name: str, title: str) -> Page:
+    """Return the page of something, with its title only."""
+    return Page(Text(f"{kind} {name}: {title}", "bold"), "")
+
+
+def _expectation(design: Design) -> Iterable[tuple[str, str]]:
+    if design.expects_root_cause is not None:
+        yield "must find", f"{design.expects_root_cause} as the root cause"
+        yield "may find", ", ".join(sorted(design.allows_consequences)) or "nothing else"
+
+
+def _fault(fault: FaultSpec) -> str:
+    where = f" at {fault.crash_point}" if fault.crash_point else ""
+    whom = f" of {fault.actor}" if fault.actor else ""
+    return f"{fault.kind}{whom}{where}" + (f", {fault.times} times" if fault.times > 1 else "")
+
+
+def _column(column: OrderColumn) -> str:
+    return f"{column.column} desc" if column.descending else column.column
+
+
+def _facts(*facts: tuple[str, str]) -> Table:
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column(overflow="fold")
+    for name, value in facts:
+        table.add_row(name, value)
+    return table

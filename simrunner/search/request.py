@@ -1,0 +1,76 @@
+"""From names to a checked request: everything that can be found wrong before a server is started."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from simrunner.checkers.registry import CHECKERS
+from simrunner.checkers.undecided import UNDECIDED
+from simrunner.config import load_design, load_workload
+from simrunner.config.hints import suggestion
+from simrunner.errors import DesignError, InputError, WorkloadError
+from simrunner.faults.registry import FAULTS
+from simrunner.model.design import Design
+from simrunner.model.workload import Workload
+from simrunner.runtime.actors import lanes_of
+from simrunner.runtime.coordinator import Request
+from simrunner.strategies.registry import STRATEGIES
+
+DECIDED = tuple(checker.name for checker in CHECKERS)
+KNOWN = (*DECIDED, *UNDECIDED)
+"""Names of all invariants."""
+
+
+def prepare(
+    workload_name: str, design_name: str, settings: Mapping[str, str], *, seed: int, mode: str, strategy: str | None
+) -> Request:
+    """Load and check a design and a workload. A strategy of None is the workload's own.
+
+    Raises DesignError, WorkloadError, or InputError for an unknown strategy.
+    """
+    design = load_design(design_name)
+    workload = load_workload(workload_name, settings)
+    check_design(design)
+    check_workload(workload)
+    if strategy is not None and strategy not in strategy_names():
+        raise InputError(f"no strategy {strategy!r}; {suggestion(strategy, strategy_names())}", place="--strategy")
+    return Request(design, workload, seed, mode, strategy or workload.strategy)
+
+
+def strategy_names() -> tuple[str, ...]:
+    """Return the names of all strategies."""
+    return tuple(entry.name for entry in STRATEGIES)
+
+
+def check_design(design: Design) -> None:
+    """Raise DesignError for an invariant that does not exist."""
+    expected = () if design.expects_root_cause is None else (design.expects_root_cause,)
+    for key, names in (
+        ("promises.invariants", design.promises.invariants),
+        ("expects.root_cause", expected),
+        ("expects.consequences", design.allows_consequences),
+    ):
+        for name in _unknown(names, KNOWN):
+            place = Path(design.folder) / "design.toml"
+            raise DesignError(f"{key}: no invariant {name!r}; {suggestion(name, KNOWN)}", place=place)
+
+
+def check_workload(workload: Workload) -> None:
+    """Raise WorkloadError for an invariant that nothing decides, and for an unknown strategy, fault or actor."""
+    actors = tuple(lane.actor for lane in lanes_of(workload))
+    targets = tuple(fault.actor for fault in workload.faults if fault.actor is not None)
+    for key, noun, names, known in (
+        ("judge.judges", "invariant", workload.judges, DECIDED),
+        ("judge.must_exercise", "invariant", workload.must_exercise, DECIDED),
+        ("strategy", "strategy", (workload.strategy,), strategy_names()),
+        ("faults.kind", "fault", tuple(fault.kind for fault in workload.faults), tuple(FAULTS)),
+        ("faults.actor", "actor", targets, actors),
+    ):
+        for name in _unknown(names, known):
+            later = "this version has no checker of" if name in UNDECIDED else f"no {noun}"
+            raise WorkloadError(f"{key}: {later} {name!r}; {suggestion(name, known)}", place=workload.path)
+
+
+def _unknown(names: Iterable[str], known: tuple[str, ...]) -> list[str]:
+    return sorted(name for name in names if name not in known)
