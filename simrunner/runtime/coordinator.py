@@ -94,7 +94,7 @@ def execute(request: Request, folder: RunFolder, database: Database, watcher: Wa
 @contextmanager
 def _coordinating(request: Request, folder: RunFolder, database: Database, watcher: Watcher) -> Iterator[World]:
     """Prepare the database and the world; whatever happens, no actor and no session stays."""
-    session = _connect(database, "observer")
+    session = libpq.connect(database.conninfo("observer"))
     journal = Journal(folder.path / JOURNAL)
     world: World | None = None
     try:
@@ -131,7 +131,7 @@ def _world(request: Request, database: Database, session: PGconn, journal: Journ
             lane.incarnation,
             lane.program,
             database.conninfo(lane.actor),
-            (*database.session_setup, _seed_session(request.seed, name)),
+            (_seed_session(request.seed, name),),
             design,
             workload,
             database.superuser,
@@ -224,10 +224,3 @@ def _end_all(world: World) -> None:
 def _seed_session(seed: int, name: str) -> str:
     """The seed of a session's random functions: one per actor and incarnation."""
     return clock.set_seed(stream_of(seed, f"session/{name}").random())
-
-
-def _connect(database: Database, role: str) -> PGconn:
-    session = libpq.connect(database.conninfo(role))
-    for statement in database.session_setup:
-        libpq.expect(libpq.run(session, statement), f"preparing the session of the {role}")
-    return session
