@@ -37,6 +37,10 @@ class Stay:
             return self.window[1]
         return None if self.end is None else self.end.seq
 
+    def has_left(self, window: Window) -> bool:
+        """Whether it had ended when a claim's choice was made."""
+        return self.leaves_seq is not None and self.leaves_seq <= window[1]
+
 
 @dataclass(frozen=True, slots=True)
 class Pass:
