@@ -8,6 +8,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing.synchronize import Barrier
 from time import monotonic
 from typing import Any
 
@@ -54,6 +55,8 @@ class Request:
     strategy: str
     decisions: Sequence[Decision] | None = None
     """A tape to follow instead of the strategy."""
+    reuse: bool = False
+    """The database has seen a run of the same design: it is reset, not built."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,16 +114,23 @@ def _coordinating(request: Request, folder: RunFolder, database: Database, watch
         signal.signal(signal.SIGINT, previous)
 
 
+def _prepare(request: Request, database: Database, session: PGconn) -> tuple[str, ...]:
+    if request.reuse:
+        truncate_sql = database.truncate_sql(setup.tables(session))
+        return setup.reinstall(session, request.design, request.workload, truncate_sql)
+    return setup.install(session, request.design, request.workload)
+
+
 def _world(request: Request, database: Database, session: PGconn, journal: Journal, watcher: Watcher) -> World:
     design, workload = request.design, request.workload
-    seeded = setup.install(session, design, workload)
+    seeded = _prepare(request, database, session)
     observer = Observer(session, design)
     observer.prepare()
     draws = Draws(request.seed)
     recorder = Recorder(journal, draws, setup.VIRTUAL_START_US)
     lanes = actors.lanes_of(workload)
     armed = plan.arm(workload, [lane.actor for lane in lanes if lane.program == "worker"], draws)
-    barriers = tuple(
+    barriers = _barriers(request)
         multiprocessing.Barrier(workload.actors.workers) for _ in range(LIMITS.barriers * (request.mode == "rounds"))
     )
 
@@ -162,6 +172,12 @@ def _world(request: Request, database: Database, session: PGconn, journal: Journ
     return world
 
 
+def _barriers(request: Request) -> tuple[Barrier, ...]:
+    if request.mode != "rounds":
+        return ()
+    return tuple(multiprocessing.Barrier(request.workload.actors.workers) for _ in range(LIMITS.barriers))
+
+
 def _decider(request: Request, armed: list[ArmedFault]) -> Decider:
     if request.decisions is not None:
         return TapeDecider(request.decisions)
@@ -178,10 +194,10 @@ def _course(request: Request, world: World, folder: RunFolder, watcher: Watcher)
 
 
 def _live(world: World) -> dict[str, Any]:
-    lanes = [lane for lane in world.lanes if lane.process is not None]
+    running = {lane.actor: lane.process for lane in world.lanes if lane.process is not None}
     return {
         "coordinator": {"pid": os.getpid(), "started": process.start_time(os.getpid())},
-        "actors": {lane.actor: {"pid": lane.process.pid, "started": lane.process.started} for lane in lanes if lane.process},
+        "actors": {actor: {"pid": one.pid, "started": one.started} for actor, one in running.items()},
     }
 
 

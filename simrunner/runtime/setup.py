@@ -31,15 +31,35 @@ def install(connection: PGconn, design: Design, workload: Workload) -> tuple[str
     mapped column that a statement does not return, before any actor is started.
     """
     _require(design)
-    libpq.expect(libpq.run(connection, clock.set_transaction_time(VIRTUAL_START_US)), "setting the virtual clock")
+    _set_clock(connection)
     _run(connection, design, "schema", {})
     _check_statements(connection, design)
-    _run(connection, design, "seed", {"jobs": workload.fixture.jobs, "max_attempts": workload.max_attempts})
-    seeded = _job_ids(connection, design)
-    if workload.fixture.backlog:
-        _fill_backlog(connection, design, workload, len(seeded) + 1)
+    seeded = _fill(connection, design, workload)
     truth.install(connection, design)
     return seeded
+
+
+def reinstall(connection: PGconn, design: Design, workload: Workload, truncate_sql: str) -> tuple[str, ...]:
+    """Bring a database in which the design was installed before back to the state in which a run begins.
+
+    `truncate_sql` empties its tables and restarts its sequences: the physical state is that of a fresh database. Returns the
+    ids of the seed's jobs.
+    """
+    _set_clock(connection)
+    libpq.expect(libpq.run(connection, truncate_sql), "emptying the tables of the last run")
+    seeded = _fill(connection, design, workload)
+    truth.forget(connection)
+    return seeded
+
+
+def tables(connection: PGconn) -> tuple[str, ...]:
+    """All tables of the design and of the truth log."""
+    sql = (
+        "SELECT format('%s.%s', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " WHERE c.relkind IN ('r', 'p') AND n.nspname IN ('design', 'simrunner') ORDER BY 1"
+    )
+    rows = libpq.expect(libpq.run(connection, sql), "listing the design's tables").rows
+    return tuple(row[0] for row in rows if row[0] is not None)
 
 
 def record_seed(world: World) -> None:
@@ -48,6 +68,18 @@ def record_seed(world: World) -> None:
     for change in changes:
         world.recorder.change("seed", **commits.job_columns(world, change), actor="observer")
     world.next_job = len(changes) + 1
+
+
+def _set_clock(connection: PGconn) -> None:
+    libpq.expect(libpq.run(connection, clock.set_transaction_time(VIRTUAL_START_US)), "setting the virtual clock")
+
+
+def _fill(connection: PGconn, design: Design, workload: Workload) -> tuple[str, ...]:
+    _run(connection, design, "seed", {"jobs": workload.fixture.jobs, "max_attempts": workload.max_attempts})
+    seeded = _job_ids(connection, design)
+    if workload.fixture.backlog:
+        _fill_backlog(connection, design, workload, len(seeded) + 1)
+    return seeded
 
 
 def _require(design: Design) -> None:
