@@ -131,8 +131,6 @@ def _world(request: Request, database: Database, session: PGconn, journal: Journ
     lanes = actors.lanes_of(workload)
     armed = plan.arm(workload, [lane.actor for lane in lanes if lane.program == "worker"], draws)
     barriers = _barriers(request)
-        multiprocessing.Barrier(workload.actors.workers) for _ in range(LIMITS.barriers * (request.mode == "rounds"))
-    )
 
     def spec_of(lane: Lane) -> ActorSpec:
         name = f"{lane.actor}.{lane.incarnation}"
