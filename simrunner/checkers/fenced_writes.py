@@ -8,7 +8,6 @@ from simrunner.checkers.wording import deed, job, judged, moment, token
 from simrunner.history.history import History
 from simrunner.history.intervals import Call, OwnershipInterval, owner_of
 from simrunner.model.event import Event
-from simrunner.model.operations import FENCED_WRITES
 from simrunner.model.verdict import Finding, Judgement
 
 NAME = "fenced-writes"
@@ -51,8 +50,7 @@ def _trace(history: History, call: Call, lost: OwnershipInterval) -> Event | Non
     if lost.end is None or call.sent.txn is None:
         return None
     for trace in history.transactions[call.sent.txn].traces:
-        of_write = trace.operation in FENCED_WRITES and trace.kind != "effect"
-        if of_write and trace.job == call.sent.job and trace.seq > lost.end.seq:
+        if trace.kind != "effect" and trace.job == call.sent.job and trace.seq > lost.end.seq:
             return trace
     return None
 

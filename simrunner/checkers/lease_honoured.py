@@ -34,7 +34,7 @@ def check(history: History) -> Judgement:
 
 def _taken(interval: OwnershipInterval) -> _Taken | None:
     end = interval.end
-    if end is None or interval.ended_by_owner or end.operation not in _TAKES_AWAY:
+    if end is None or end.operation not in _TAKES_AWAY:
         return None
     source = interval.lease_source(end.seq)
     return None if source.lease_until is None else _Taken(interval, end, source, source.lease_until)

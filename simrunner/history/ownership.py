@@ -54,7 +54,7 @@ def _interval(claim: Event, renewals: tuple[Event, ...], end: Event | None, writ
 
 def _by_owner(claim: Event, end: Event, writes: Writes) -> bool:
     """Whether the write that ended a claim carried its token; where no token is known, whether its process sent it."""
-    if end.operation not in FENCED_WRITES or end.to_state == "claimed":
+    if end.operation not in FENCED_WRITES:
         return False
     sent = [call.sent for call in writes.get(end.txn, ()) if call.sent.job == claim.job]
     tokens = [event.token for event in sent if event.token is not None]

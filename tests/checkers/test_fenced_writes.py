@@ -164,12 +164,56 @@ def test_without_tokens_the_process_is_judged(actor: str, found: int) -> None:
     assert (judgement.opportunities, len(judgement.findings)) == (found, found)
 
 
-def test_an_own_write_in_the_transaction_of_a_claim_is_not_mistaken_for_it() -> None:
+def test_what_an_owner_wrote_before_it_lost_the_job_is_no_late_write() -> None:
+    h = HistoryBuilder()
+    h.seed(1)
+    h.claim("worker-a")
+    h.heartbeat("worker-a")
+    h.clock(60_000)
+    h.recover()
+    judgement = check(h.build())
+    assert (judgement.opportunities, judgement.findings) == (0, ())
+
+
+def test_a_late_effect_is_no_change_of_the_job() -> None:
     h = recovered()
-    h.complete("worker-a", 1)
+    h.complete("worker-a", 1, commit=False)
+    common = h.open_txn("worker-a").columns
+    h.commit("worker-a")
+    h.event("effect", **(common | {"job": 1, "key": 1}))
+    judgement = check(h.build())
+    assert (judgement.opportunities, judgement.findings) == (1, ())
+
+
+def test_another_job_of_the_same_transaction_may_change() -> None:
+    h = HistoryBuilder(batch=2)
+    h.seed(2)
+    h.claim("worker-a")
+    h.recover(job=1)
+    h.begin("worker-a", "complete")
+    for job, rows in ((1, 0), (2, 1)):
+        h.sent("worker-a", job=job, token=1)
+        h.ok("worker-a", rows=rows)
+    h.change("worker-a", 2, lambda row: None)
+    h.commit("worker-a")
+    judgement = check(h.build())
+    assert (judgement.opportunities, judgement.findings) == (1, ())
+
+
+def test_a_true_owner_whose_write_was_accepted_was_not_refused() -> None:
+    h = recovered()
+    h.heartbeat("worker-a", 1, accepted=True)
     h.complete("worker-b", 1)
-    h.effect("worker-a", 1)
-    assert check(h.build()).findings == ()
+    (finding,) = check(h.build()).findings
+    assert "of whom no later write was refused" in finding.explanation
+
+
+def test_a_refusal_of_the_stale_owner_is_not_taken_for_the_true_owners() -> None:
+    h = recovered()
+    h.heartbeat("worker-a", 1, accepted=True)
+    h.complete("worker-a", 1)
+    (finding,) = check(h.build()).findings
+    assert "of whom no later write was refused" in finding.explanation
 
 
 def test_an_interrupted_run_keeps_its_finding_and_an_unanswered_write_is_no_opportunity() -> None:

@@ -71,6 +71,26 @@ def test_without_tokens_the_process_decides_whose_write_it_was() -> None:
         assert h.build().ownership[1][0].ended_by_owner is own
 
 
+def test_a_process_that_recovers_its_own_job_has_lost_it() -> None:
+    h = HistoryBuilder()
+    h.seed(1)
+    h.claim("worker-a")
+    h.clock(60_000)
+    h.recover("worker-a")
+    assert h.build().ownership[1][0].ended_by_another
+
+
+def test_a_transition_to_claimed_that_raises_no_generation_is_no_claim() -> None:
+    h = HistoryBuilder()
+    h.seed(1)
+    h.claim("worker-a")
+    h.complete("worker-a")
+    h.event("transition", actor="server", job=1, generation=1, from_state="done", to_state="claimed")
+    history = h.build()
+    assert [claim.actor for claim in history.claims] == ["worker-a"]
+    assert len(history.ownership[1]) == 1
+
+
 def test_the_interval_of_a_token_is_the_last_before_a_moment() -> None:
     history = crash_and_recovery().build()
     first, second = history.ownership[1]
@@ -106,6 +126,15 @@ def test_how_a_transaction_ended(finish: Callable[[HistoryBuilder], object], how
     txn = h.build().transactions[1]
     assert (txn.how, txn.committed, txn.acknowledged) == (how, committed, how is TxnEnd.COMMITTED)
     assert (txn.end is None) is (how is TxnEnd.OPEN)
+
+
+def test_a_trace_shows_that_a_transaction_committed_even_if_its_end_was_not_recorded() -> None:
+    h = HistoryBuilder()
+    h.seed(1)
+    h.claim("worker-a", commit=False)
+    h.close("worker-a", durable=True)
+    txn = h.build().transactions[1]
+    assert (txn.how, txn.committed) == (TxnEnd.OPEN, True)
 
 
 def test_an_autocommit_statement_is_its_own_transaction() -> None:
