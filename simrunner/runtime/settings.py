@@ -34,8 +34,11 @@ _SESSION: Mapping[str, str] = {
 
 _SESSION_SINCE: Mapping[int, Mapping[str, str]] = {17: {"transaction_timeout": "0"}}
 
-_SUPERUSER_SESSION: Mapping[str, str] = {"deadlock_timeout": "100s"}
-"""What only a superuser may set. Who waits is decided by simrunner; a deadlock's victim must not depend on a timer."""
+_SUPERUSER_SESSION: Mapping[str, str] = {
+    "deadlock_timeout": "100s",  # who waits is decided by simrunner; a deadlock's victim must not depend on a timer
+    "log_min_messages": "panic",  # each kill would be a line in the server's log
+}
+"""What only a superuser may set."""
 
 _SERVER: Mapping[str, str] = {
     # private: no network, nothing but the socket
@@ -63,7 +66,7 @@ _SERVER: Mapping[str, str] = {
     "huge_pages": "off",
     "effective_cache_size": "4GB",
     "update_process_title": "off",
-    # the log: what the server did, not each statement that a design got wrong
+    # the log: what the server did, not what a design got wrong
     "log_min_messages": "log",
     "log_min_error_statement": "panic",
     "log_checkpoints": "off",
@@ -77,7 +80,7 @@ _SERVER_SINCE: Mapping[int, Mapping[str, str]] = {17: {"allow_alter_system": "of
 
 def server_settings(major: int) -> dict[str, str]:
     """Return the settings of the embedded server, which are given on its command line: nothing in its folder can change them."""
-    return {**_SERVER, **_since(major, _SERVER_SINCE), **session_settings(major, superuser=True)}
+    return {**session_settings(major, superuser=True), **_SERVER, **_since(major, _SERVER_SINCE)}
 
 
 def session_settings(major: int, *, superuser: bool) -> dict[str, str]:
