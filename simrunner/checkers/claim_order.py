@@ -89,14 +89,14 @@ def _beyond(claims: ClaimRound, history: History) -> Iterator[Finding]:
     batch = history.context.batch
     capacity = sum(max(batch, len(attempt.taken)) for attempt in claims.attempts)
     countable = _countable(claims, history)
-    within = {candidate.job for candidate in countable[:capacity]}
+    beyond = {candidate.job for candidate in countable[capacity:]}
     known = {candidate.job for candidate in claims.candidates}
     taken = claims.taken
     ahead = next((c for c in countable[:capacity] if c.job not in taken and _unchanged(c, history, claims)), None)
-    if len(countable) <= capacity or ahead is None:
+    if not beyond or ahead is None:
         return
     for job, event in taken.items():
-        if job not in within and (job in known or _was_ready(job, ahead, history)):
+        if job in beyond or (job not in known and _was_ready(job, ahead, history)):
             yield _finding(event, ahead, claims.candidates)
 
 

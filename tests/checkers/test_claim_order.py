@@ -166,16 +166,22 @@ def test_a_claim_whose_candidates_are_unknown_is_no_opportunity() -> None:
 
 
 def concurrent_round(
-    taken: dict[str, int], *, jobs: int = 6, locked: tuple[int, ...] = (), dies: tuple[str, ...] = ()
+    taken: dict[str, int],
+    *,
+    listed: int = 6,
+    locked: tuple[int, ...] = (),
+    dies: tuple[str, ...] = (),
+    meanwhile: Callable[[HistoryBuilder], object] = id,
 ) -> History:
     """Two or more workers claim in one round; `taken` maps each to what it got."""
     h = HistoryBuilder()
-    h.seed(jobs)
+    h.seed(6)
     h.phase("safety")
     h.round(1)
-    for job in range(1, jobs + 1):
+    for job in range(1, listed + 1):
         held = "worker-z" if job in locked else None
         h.event("probe", actor=OBSERVER, operation="claim", job=job, rank=job, blocked_by=held)
+    meanwhile(h)
     for actor, job in taken.items():
         h.claim(actor, job, probe=False, commit=actor not in dies)
         if actor in dies:
@@ -210,3 +216,25 @@ def test_one_claim_is_one_finding_however_many_it_took() -> None:
     h.claim("worker-a", [4, 3])
     [(job, seq)] = passed_over(h.build(promises=promises))
     assert (job, h.events[seq - 1].job) == (1, 4)
+
+
+def test_a_round_may_take_a_job_whose_lock_was_let_go_meanwhile() -> None:
+    assert not passed_over(concurrent_round({"worker-a": 1, "worker-b": 2}, locked=(1,)))
+
+
+def test_a_round_may_not_take_a_job_that_was_ready_behind_the_listed_ones() -> None:
+    history = concurrent_round({"worker-a": 6, "worker-b": 1}, listed=4)
+    assert [job for job, _ in passed_over(history)] == [2]
+
+
+def test_a_round_may_take_a_job_that_came_meanwhile() -> None:
+    assert not passed_over(concurrent_round({"worker-a": 7, "worker-b": 1}, meanwhile=lambda h: h.enqueue(priority=9)))
+
+
+def test_a_round_passes_a_job_that_another_actor_ended_meanwhile() -> None:
+    def cancel(h: HistoryBuilder) -> None:
+        h.begin("producer-1", "enqueue")
+        h.change("producer-1", 2, lambda row: replace(row, state="cancelled"))
+        h.commit("producer-1")
+
+    assert not passed_over(concurrent_round({"worker-a": 3, "worker-b": 1}, meanwhile=cancel))

@@ -95,3 +95,13 @@ def test_a_failed_job_needs_no_effect() -> None:
     h.claim("worker-a")
     h.fail("worker-a", to="failed")
     assert not check(h.build()).findings
+
+
+def test_two_effects_of_one_key_are_a_violation_even_of_two_jobs() -> None:
+    h = HistoryBuilder()
+    h.seed(2, key=7)
+    for actor in ("worker-a", "worker-b"):
+        h.claim(actor)
+        h.effect(actor, accepted=True)
+        h.complete(actor)
+    assert [finding.job for finding in check(h.build()).findings] == [2]

@@ -112,3 +112,13 @@ def test_a_round_with_a_job_for_everybody_has_no_empty_claim() -> None:
 def test_a_round_with_fewer_jobs_than_claims_may_have_one() -> None:
     judgement = check(concurrent_round(1, {"worker-a": 1, "worker-b": None}))
     assert (judgement.findings, judgement.opportunities) == ((), 0)
+
+
+def test_a_claim_that_changed_a_row_is_not_an_empty_one() -> None:
+    h = HistoryBuilder()
+    h.seed(1)
+    h.begin("worker-a", "claim")
+    h.send_claim("worker-a", 1)
+    h.ok("worker-a", rows=1)
+    h.commit("worker-a")
+    assert not check(h.build()).findings

@@ -1,5 +1,7 @@
 """no-job-lost: jobs that went missing in each way, and those that only look lost."""
 
+from dataclasses import replace
+
 from simrunner.checkers.no_job_lost import check
 from simrunner.history.builder import HistoryBuilder
 from simrunner.history.history import History
@@ -174,3 +176,32 @@ def test_without_a_lease_a_dead_owner_keeps_a_job_for_ever() -> None:
     h.claim("worker-b", lease_until=None)
     h.kill("worker-a")
     assert lost(h.build(ownership=Ownership.ROW)) == [1]
+
+
+def test_where_the_lock_is_the_claim_a_job_is_ended_by_the_one_it_was_returned_to() -> None:
+    h = HistoryBuilder()
+    h.seed(1)
+    h.begin("worker-a", "claim")
+    h.send_claim("worker-a", 1)
+    h.ok("worker-a", rows=1)
+    h.read("worker-a", 1)
+    h.change("worker-a", 1, lambda row: replace(row, state="done"))
+    h.commit("worker-a")
+    assert not lost(h.build(ownership=Ownership.LOCK))
+
+
+def test_a_valid_lease_needs_no_recovery() -> None:
+    h = HistoryBuilder()
+    h.seed(1, cohort=None)
+    h.claim("worker-a")
+    h.kill("worker-a")
+    assert not lost(h.build())
+
+
+def test_an_owner_that_ends_when_the_run_is_wound_up_is_not_dead() -> None:
+    h = HistoryBuilder()
+    h.seed(1, cohort=None)
+    h.claim("worker-a", lease_until=None)
+    h.phase("end")
+    h.event("process-end", actor="worker-a", incarnation=1, value="exit")
+    assert not lost(h.build(ownership=Ownership.ROW))

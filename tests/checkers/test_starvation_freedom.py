@@ -172,8 +172,8 @@ def counted_plainly(history: History, bound: int) -> set[tuple[int, int]]:
 def test_the_walk_agrees_with_the_definition(seed: int) -> None:
     chance = random.Random(seed)
     h = HistoryBuilder()
+    h.seed(12, priority=-1, cohort=None)
     h.seed(8)
-    h.seed(4, priority=-1, cohort=None)
     for _ in range(30):
         ready = [row.job for row in h.rows.values() if row.state == "ready"]
         move = chance.randrange(4)
@@ -190,3 +190,53 @@ def test_the_walk_agrees_with_the_definition(seed: int) -> None:
         expected = counted_plainly(history, bound)
         assert {(finding.job, finding.witness[0]) for finding in check(history).findings} == expected
     assert counted_plainly(history, 0)
+
+
+def test_a_job_that_an_open_claim_holds_is_not_passed_where_no_probe_tells() -> None:
+    h = HistoryBuilder()
+    h.seed(4)
+    h.claim("worker-a", 1, commit=False)
+    h.claim("worker-b", 2, probe=False)
+    h.kill("worker-a")
+    assert not starved(h.build(starvation_claims=0))
+
+
+def test_a_claim_that_began_before_a_job_was_available_does_not_pass_it() -> None:
+    h = HistoryBuilder()
+    h.seed(4)
+    h.seed(1, priority=5, available_at=START_US + 60_000_000)
+    h.begin("worker-b", "claim")
+    h.clock(120_000)
+    h.claim("worker-a", 1)
+    h.send_claim("worker-b", 9)
+    h.claimed("worker-b", [2], 9)
+    h.commit("worker-b")
+    assert not starved(h.build(starvation_claims=1))
+    assert starved(h.build(starvation_claims=0)) == [5]
+
+
+def test_a_blocked_claim_does_not_pass_a_job_that_came_while_it_waited() -> None:
+    h = HistoryBuilder()
+    h.seed(3)
+    h.begin("worker-b", "claim")
+    h.send_claim("worker-b", 9)
+    h.blocked("worker-b", "locker")
+    urgent = h.enqueue(priority=9)
+    h.claim("worker-a", 2)
+    h.freed("worker-b")
+    h.claimed("worker-b", [1], 9)
+    h.commit("worker-b")
+    assert urgent not in starved(h.build(starvation_claims=1, cohort="all"))
+    assert urgent in starved(h.build(starvation_claims=0, cohort="all"))
+
+
+def test_a_scheduled_job_that_ended_before_its_time_is_not_passed() -> None:
+    h = HistoryBuilder()
+    h.seed(3)
+    h.seed(1, priority=5, available_at=START_US + 60_000_000)
+    h.begin("producer-1", "enqueue")
+    h.change("producer-1", 4, lambda row: replace(row, state="cancelled"))
+    h.commit("producer-1")
+    h.clock(120_000)
+    h.claim("worker-a")
+    assert not starved(h.build(starvation_claims=0))
