@@ -14,6 +14,7 @@ from simrunner.errors import ServerError
 from simrunner.runtime.account import private_folder
 from simrunner.runtime.launch import output_of
 from simrunner.runtime.slot import Slot
+from simrunner.runtime.spreading import spread_children
 
 SUPERUSER = "postgres"
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -34,15 +35,21 @@ def prepare_data(slot: Slot, major: int, binaries: Path) -> bool:
     for other in slot.folder.glob("data-*"):
         if other != data:
             shutil.rmtree(other)
-    if data.is_dir():
-        return False
+    is_new = not data.is_dir()
+    if is_new:
+        spread_children(slot.folder)
+        _initdb(slot, major, binaries, data)
+    spread_children(data / "base")
+    return is_new
+
+
+def _initdb(slot: Slot, major: int, binaries: Path, data: Path) -> None:
     new = slot.folder / "data-new"  # renamed when it is complete: a kill in between leaves no half-made cluster
     private_folder(new, slot.account)
     code, output = output_of(slot.account, [str(binaries / "initdb"), "--pgdata", str(new), *_options(major)], slot.folder)
     if code != 0:
         raise ServerError(f"initdb failed in {slot.folder}: {output}")
     new.rename(data)
-    return True
 
 
 def _options(major: int) -> tuple[str, ...]:
