@@ -227,6 +227,10 @@ def test_a_round_may_not_take_a_job_that_was_ready_behind_the_listed_ones() -> N
     assert [job for job, _ in passed_over(history)] == [2]
 
 
+def test_where_the_list_ends_before_the_claims_do_nothing_is_known_of_other_jobs() -> None:
+    assert not passed_over(concurrent_round({"worker-a": 6, "worker-b": 1}, listed=2))
+
+
 def test_a_round_may_take_a_job_that_came_meanwhile() -> None:
     assert not passed_over(concurrent_round({"worker-a": 7, "worker-b": 1}, meanwhile=lambda h: h.enqueue(priority=9)))
 
