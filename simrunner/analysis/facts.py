@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from simrunner.errors import RunFolderError
+from simrunner.config.design import DESIGNS
+from simrunner.config.lookup import Library, find
+from simrunner.config.workload import WORKLOADS
+from simrunner.errors import InputError, RunFolderError
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,8 @@ class Facts:
     settings: tuple[tuple[str, str], ...] = ()
     error: str | None = None
     """Why the run failed, if it did."""
+    paths: Mapping[str, str] = field(default_factory=dict)
+    """From where `design` (a folder) and `workload` (a file) were read."""
 
 
 def replay_line(path: Path, facts: Facts) -> str:
@@ -48,8 +53,21 @@ def replay_line(path: Path, facts: Facts) -> str:
     if facts.mode == "stepped":
         return shlex.join(["simrunner", "replay", shown_path(path)])
     settings = [word for key, value in facts.settings for word in ("--set", f"{key}={value}")]
-    words = ["simrunner", "run", facts.workload, "--design", facts.design, "--seed", str(facts.seed), "--mode", facts.mode]
+    design, workload = _callable(DESIGNS, facts.design, facts), _callable(WORKLOADS, facts.workload, facts)
+    words = ["simrunner", "run", workload, "--design", design, "--seed", str(facts.seed), "--mode", facts.mode]
     return shlex.join([*words, *settings])
+
+
+def _callable(library: Library, name: str, facts: Facts) -> str:
+    """The name, or the path where the name does not lead to it."""
+    path = facts.paths.get(library.noun)
+    if path is None:
+        return name
+    try:
+        found = find(library, name)[1]
+    except InputError:
+        return shown_path(Path(path))
+    return name if Path(path) in (found, found.parent) else shown_path(Path(path))
 
 
 def shown_path(path: Path) -> str:

@@ -8,6 +8,7 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, TextIO
 
 import click
@@ -17,7 +18,11 @@ from simrunner.report.page import Page
 
 
 def prepare_streams() -> None:
-    """Let what a terminal's encoding lacks be escaped instead of failing."""
+    """Let what a terminal's encoding lacks be escaped instead of failing, and closed streams (`>&-`) lead nowhere."""
+    if sys.stdout is None:
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115 - it stays open to the end
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

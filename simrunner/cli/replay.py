@@ -71,8 +71,8 @@ def _compared(original: RunFolder, tape: Tape, new: RunFolder, *, as_json: bool)
     from simrunner.store.reader import read_history
 
     difference = first_difference(read_history(original).events, read_history(new).events)
-    if difference is None and not as_json:
-        say(f"\nThe history equals that of {original.path.name}, event for event.")
+    if difference is None:
+        say(f"\nThe history equals that of {original.path.name}, event for event.\n", err=as_json)
     _, code = conclude(new, as_json=as_json, also={"replay_of": str(original.path), "equal": difference is None})
     if difference is not None:
         raise Divergence(_differs(difference.seq, difference.words, tape))

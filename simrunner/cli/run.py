@@ -49,6 +49,7 @@ def run(  # noqa: PLR0917 - click passes them by name
 
     WORKLOAD is a name or the path of a TOML file.
     """
+    from simrunner.cli.output import say
     from simrunner.cli.playing import play_and_seal
     from simrunner.search.play import server_for
     from simrunner.search.request import prepare
@@ -62,6 +63,7 @@ def run(  # noqa: PLR0917 - click passes them by name
         raise played.error
     from simrunner.cli.verdict import conclude
 
+    say("", err=as_json)
     return conclude(played.folder, as_json=as_json)[1]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from simrunner.analysis.pipeline import Analysis, analyse, publish
-from simrunner.cli.output import complain, say, say_json, say_page
+from simrunner.cli.output import complain, say_json, say_page
 from simrunner.errors import RecordingFailed
 from simrunner.model.verdict import EXIT_CODE
 from simrunner.report.text import verdict_page
@@ -25,6 +25,5 @@ def conclude(folder: RunFolder, *, as_json: bool, also: dict[str, Any] | None = 
     if as_json:
         say_json({**analysis.document(), "status": analysis.status, "folder": str(analysis.path), **(also or {})})
     else:
-        say("")
         say_page(verdict_page(analysis))
     return analysis, EXIT_CODE[analysis.verdict.verdict]

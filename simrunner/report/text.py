@@ -27,6 +27,7 @@ STYLES = {
 }
 
 _TITLES = {checker.name: checker.title for checker in CHECKERS}
+_NAMES_MAX = 4
 _WITNESS_WHAT = ("", "job", "token", "")
 """Words before the columns what, job, token and detail of a witness's row."""
 
@@ -113,7 +114,8 @@ def _failures(analysis: Analysis) -> Iterator[RenderableType]:
             reasons.setdefault(row.error, []).append(row.name)
     for reason, names in reasons.items():
         yield ""
-        yield f"Unknown ({', '.join(names)}): {reason}"
+        whose = ", ".join(names) if len(names) <= _NAMES_MAX else f"{len(names)} invariants"
+        yield f"Unknown ({whose}): {reason}."
 
 
 def _certificate(analysis: Analysis) -> Iterator[RenderableType]:
