@@ -100,6 +100,8 @@ OPERATIONS: dict[str, Operation] = {
         Operation("recover-read", ("worker_id", "batch", "lease_ms"), ("job", "attempt")),
         Operation("recover-write", ("worker_id", "job_id", "attempt", "token", "lease_ms"), ("job", "attempt")),
         Operation("effect", (*_WHO, "key"), ("job",)),
+        Operation("reprioritize", ("job_id", "priority"), ("job",)),
+        Operation("amend", ("job_id", "payload"), ("job",)),
         Operation("report", (), ()),
         Operation("jobs", (), (), observer=True),
         Operation("eligible", ("as_of",), ("job",), observer=True),

@@ -67,6 +67,73 @@ class FaultSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class Expectation:
+    """What one script step is expected to show. Fields that are None are not looked at."""
+
+    jobs: tuple[str, ...] | None = None
+    """Job ids that it returns, in this order; empty: none."""
+    rows: int | None = None
+    """Rows returned or changed by its last statement."""
+    count: int | None = None
+    """The number that a count reports."""
+    sqlstate: str | None = None
+    blocked_by: str | None = None
+    """The actor that it waits for. None together with `waits = false`: it must not wait."""
+    waits: bool | None = None
+    needs: str | None = None
+    """An invariant: the expectation holds only for designs that promise it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptStep:
+    """One line of a scripted workload: an actor's action, or one of the coordinator's (kill, advance, look ...)."""
+
+    do: str
+    """One of SCRIPT_ACTIONS."""
+    actor: str | None = None
+    """Who does it; of a `kill` or `restart`, to whom it is done."""
+    isolation: str | None = None
+    job: str | None = None
+    jobs: int | None = None
+    priority: int | None = None
+    lock: str | None = None
+    """Locking clause of a `candidates` or `count`, e.g. `FOR UPDATE SKIP LOCKED`."""
+    limit: int | None = None
+    sorted_outside: bool = False
+    """`candidates`: lock in a sub-query and sort its result."""
+    mode: str | None = None
+    """Lock mode of `lock-table`, e.g. `EXCLUSIVE`."""
+    ms: int | None = None
+    claim_of: str | None = None
+    """Write under the identity, token and job of this actor's last claim."""
+    crash_point: str | None = None
+    analyze: bool = False
+    """`explain`: execute it, with buffers."""
+    expect: Expectation | None = None
+    says: str | None = None
+    """What the step is there to show, in words."""
+
+
+OPERATION_ACTIONS = ("claim", "complete", "fail", "release", "heartbeat", "effect", "recover", "reprioritize", "amend")
+SESSION_ACTIONS = (
+    *OPERATION_ACTIONS,
+    "begin",
+    "commit",
+    "rollback",
+    "enqueue",
+    "candidates",
+    "count",
+    "lock-table",
+    "explain",
+    "work-start",
+    "work-end",
+)
+COORDINATOR_ACTIONS = ("kill", "restart", "advance", "look", "vacuum", "analyze")
+SCRIPT_ACTIONS = (*SESSION_ACTIONS, *COORDINATOR_ACTIONS)
+"""What a script step may do. An operation outside `begin` ... `commit` runs in a transaction of its own."""
+
+
+@dataclass(frozen=True, slots=True)
 class Workload:
     """One question."""
 
@@ -95,5 +162,7 @@ class Workload:
     must_exercise: tuple[str, ...]
     min_backlog: int
     """Eligible candidates that every claim of the safety phase must have seen; a pass certifies it. 0: no such claim."""
+    script: tuple[ScriptStep, ...] = ()
+    """Not empty: exactly these steps are taken, in this order, instead of rounds."""
     settings: tuple[tuple[str, str], ...] = ()
     """The --set values that were applied, as given, in the order of their keys."""

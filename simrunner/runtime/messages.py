@@ -40,6 +40,8 @@ class Returned(Struct, array_like=True, frozen=True):
     token: str | None = None
     attempt: int | None = None
     lease_until: str | None = None
+    value: str | None = None
+    """A reported number, or a line of a plan."""
 
 
 class Outcome(Struct, array_like=True, frozen=True):
@@ -82,12 +84,30 @@ class Enqueue(Struct, array_like=True, frozen=True):
     payload: str
 
 
+class Action(Struct, array_like=True, frozen=True):
+    """One scripted action of a session; fields as in model.workload.ScriptStep."""
+
+    do: str
+    isolation: str | None = None
+    job: str | None = None
+    priority: int | None = None
+    lock: str | None = None
+    limit: int | None = None
+    sorted_outside: bool = False
+    mode: str | None = None
+    analyze: bool = False
+    write: Write | None = None
+    """Whose claim a write is about; None: the session's own last claim."""
+    enqueue: tuple[Enqueue, ...] = ()
+
+
 class Order(Struct, array_like=True, frozen=True):
     """What an actor does with its opportunity of one round."""
 
     round: int
     enqueue: tuple[Enqueue, ...] = ()
     writes: tuple[Write, ...] = ()
+    action: Action | None = None
     barrier: int | None = None
     """Concurrent round: align at this barrier, then run without parking. An Order in the Go at that gate calls it off."""
     stop_at: str | None = None

@@ -23,9 +23,10 @@ from psycopg import pq
 from simrunner.model.design import Design
 from simrunner.model.workload import Workload
 from simrunner.runtime import libpq
+from simrunner.runtime.client import Client
 from simrunner.runtime.gate import ActorGate, PipeGate
 from simrunner.runtime.messages import BARRIER, ROUND, Intent
-from simrunner.runtime.programs import PROGRAMS, Client, perform
+from simrunner.runtime.programs import PROGRAMS, perform
 from simrunner.runtime.session import ConnectionLost, Session
 
 _PR_SET_PDEATHSIG = 1

@@ -3,32 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
-from simrunner.model.design import Design
-from simrunner.model.workload import Workload
+from simrunner.runtime.acting import act
+from simrunner.runtime.client import Client
 from simrunner.runtime.messages import Order, Returned, Write
-from simrunner.runtime.session import Session, StatementFailed, Subject, Values
+from simrunner.runtime.session import StatementFailed, Subject, Values
 
 COMPLETE_POINTS = ("after-effect-before-complete", "after-complete-before-commit")
 """Crash points at the BEGIN and at the COMMIT of a completion."""
-
-
-@dataclass(slots=True)
-class Client:
-    """A client of the queue: who it is and what it knows."""
-
-    session: Session
-    design: Design
-    workload: Workload
-    identity: str
-    """Worker and incarnation, e.g. `worker-a.2`: what the design stores as the owner."""
-    claims: int = 0
-
-    def next_token(self) -> str:
-        """A token unique to the attempt: identity and claim ordinal."""
-        self.claims += 1
-        return f"{self.identity}/{self.claims}"
 
 
 def work(client: Client, order: Order) -> bool:
@@ -83,6 +65,7 @@ PROGRAMS: dict[str, tuple[Program, str | None]] = {
     "producer": (produce, "after-enqueue"),
     "recoverer": (recover, "after-recover"),
     "ghost": (haunt, None),
+    "session": (act, None),
 }
 """Program of each kind of actor, and the crash point at which it stands when its opportunity is used up."""
 

@@ -45,7 +45,7 @@ def notice_deaths(world: World) -> None:
     """Record actors that died without a decision, e.g. by a `kill -9` from outside."""
     for lane in world.lanes:
         if lane.process is not None and lane.pending is None and lane.process.gate.wait(0):
-            crashes.unplanned(world, lane)
+            waking.found_dead(world, lane)
 
 
 def _step(world: World, lane: Lane) -> None:
@@ -61,7 +61,7 @@ def _step(world: World, lane: Lane) -> None:
         lane.state = LaneState.BLOCKED
         stepping.blocked(world, lane, intent, waiting.blocker_names(world, lane))
     elif report is Waited.DEAD:
-        crashes.unplanned(world, lane)
+        waking.found_dead(world, lane)
     elif not isinstance(report, Waited):
         stepping.finish(world, lane, report)
     waking.settle(world, order)

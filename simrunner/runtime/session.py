@@ -88,7 +88,9 @@ class Session:
     def __init__(self, connection: PGconn, gate: ActorGate, design: Design, superuser: bool) -> None:
         self._connection = connection
         self._gate = gate
-        self._begin = f"BEGIN ISOLATION LEVEL {design.isolation.upper()}"
+        self._isolation = design.isolation
+        self.began_us = 0
+        """Virtual time of the last BEGIN: what now() tells the transaction."""
         self._statement_clock = design.uses_statement_clock
         self._superuser = superuser
         self._began = 0
@@ -98,14 +100,36 @@ class Session:
     @contextmanager
     def transaction(self, operation: str, subject: Subject, before: str | None = None) -> Iterator[Transaction]:
         """Run a transaction; `before` is the crash point at which its BEGIN stands. Raises StatementFailed after a ROLLBACK."""
-        self._control("BEGIN", operation, subject, before)
+        self.begin(operation, subject, before)
         transaction = Transaction(self, operation, subject)
         try:
             yield transaction
         except StatementFailed:
-            self._control("ROLLBACK", operation, subject, None)
+            self.end("ROLLBACK", operation, subject)
             raise
-        reply = self._control("COMMIT", operation, subject, transaction.commit_point)
+        self.end("COMMIT", operation, subject, transaction.commit_point)
+
+    def begin(self, operation: str, subject: Subject, before: str | None = None, isolation: str | None = None) -> None:
+        """Park, then begin a transaction, at the design's isolation level unless another is named."""
+        intent = Intent(f"{operation}:BEGIN", operation, "BEGIN", before, *subject)
+        go = self._gate.park(intent)
+        self._began += 1
+        self.began_us = go.now_us
+        self._set(f"{clock.set_transaction_time(go.now_us)}; SET simrunner.txn = {self._began}")
+        self._fast_before = self._fast_deadlock
+        level = (isolation or self._isolation).upper()
+        self._finish(intent, libpq.run(self._connection, f"BEGIN ISOLATION LEVEL {level}"), ())
+
+    def end(self, verb: str, operation: str, subject: Subject, crash_point: str | None = None) -> None:
+        """Park, then COMMIT or ROLLBACK. Raises StatementFailed if it did not commit."""
+        intent = Intent(f"{operation}:{verb}", operation, verb, crash_point, *subject, ends=True)
+        self._gate.park(intent)
+        reply = libpq.run(self._connection, verb)
+        if reply.sqlstate is not None or reply.tag == "ROLLBACK":
+            self._fast_deadlock = self._fast_before  # a plain SET is undone with its transaction
+        if verb == "COMMIT" and reply.tag == "ROLLBACK":
+            reply = reply._replace(sqlstate="25P02", message="the transaction had failed and was rolled back")
+        self._finish(intent, reply, ())
         if reply.sqlstate is not None:
             raise StatementFailed(reply.sqlstate, reply.message)
 
@@ -119,30 +143,16 @@ class Session:
         """Park, then send one statement of an operation."""
         go = self._gate.park(intent)
         self._set_deadlock_timeout(go)
-        if self._statement_clock:
+        if self._statement_clock and self._connection.transaction_status != pq.TransactionStatus.INERROR:
             self._set(clock.set_statement_time(go.now_us))
         reply = libpq.run_with(self._connection, statement.sent, *libpq.bind(statement.parameters, values))
         self._finish(intent, reply, _mapped(reply, results) if results else ())
         return reply
 
-    def _control(self, verb: str, operation: str, subject: Subject, crash_point: str | None) -> Reply:
-        intent = Intent(f"{operation}:{verb}", operation, verb, crash_point, *subject, ends=verb != "BEGIN")
-        go = self._gate.park(intent)
-        if verb == "BEGIN":
-            self._began += 1
-            self._set(f"{clock.set_transaction_time(go.now_us)}; SET simrunner.txn = {self._began}")
-            self._fast_before = self._fast_deadlock
-        reply = libpq.run(self._connection, self._begin if verb == "BEGIN" else verb)
-        if verb == "ROLLBACK" or reply.tag == "ROLLBACK":
-            self._fast_deadlock = self._fast_before  # a plain SET is undone with its transaction
-        if verb == "COMMIT" and reply.tag == "ROLLBACK":
-            reply = reply._replace(sqlstate="25P02", message="the transaction had failed and was rolled back")
-        self._finish(intent, reply, ())
-        return reply
-
     def _set_deadlock_timeout(self, go: Go) -> None:
         # Whoever closes a cycle of waiters is to be the victim: only then is it the same one in every run.
-        if self._superuser and go.fast_deadlock != self._fast_deadlock:
+        aborted = self._connection.transaction_status == pq.TransactionStatus.INERROR
+        if self._superuser and not aborted and go.fast_deadlock != self._fast_deadlock:
             self._set(f"SET deadlock_timeout = '{'1ms' if go.fast_deadlock else '100s'}'")
             self._fast_deadlock = go.fast_deadlock
 
@@ -173,9 +183,15 @@ def _mapped(reply: Reply, results: Mapping[str, str]) -> tuple[Returned, ...]:
         return row[place[field]] if field in place else None
 
     return tuple(
-        Returned(value(row, "job"), value(row, "token"), _integer(value(row, "attempt")), value(row, "lease_until"))
+        Returned(
+            value(row, "job"),
+            value(row, "token"),
+            _integer(value(row, "attempt")),
+            value(row, "lease_until"),
+            value(row, "value"),
+        )
         for row in reply.rows
-        if value(row, "job") is not None
+        if value(row, "job") is not None or value(row, "value") is not None
     )
 
 

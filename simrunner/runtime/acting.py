@@ -1,0 +1,139 @@
+"""The program of a scripted session: one action at a time, transactions held open between them where the script says so."""
+
+from __future__ import annotations
+
+from simrunner.model.design import OperationSource, Statement
+from simrunner.model.workload import OPERATION_ACTIONS
+from simrunner.runtime import clock
+from simrunner.runtime.client import Client
+from simrunner.runtime.libpq import quote
+from simrunner.runtime.messages import Action, Order, Returned
+from simrunner.runtime.session import Subject, Transaction, Values
+
+READS = ("candidates", "count", "explain", "lock-table")
+"""Actions whose statement simrunner builds from the design's own files."""
+
+
+def act(client: Client, order: Order) -> bool:
+    """Carry out the action of one script step. A failed statement leaves an explicit transaction open, as in psql."""
+    action = order.action
+    if action is None:
+        return False
+    if action.do == "begin":
+        client.session.begin("session", Subject(), isolation=action.isolation)
+        client.open_operation = "session"
+    elif action.do in ("commit", "rollback"):
+        operation, client.open_operation = client.open_operation or "session", None
+        client.session.end(action.do.upper(), operation, client.subject)
+    elif action.do in ("work-start", "work-end"):
+        client.session.local(action.do, client.subject, None)
+    elif action.do == "enqueue":
+        _enqueue(client, action)
+    else:
+        _operate(client, action)
+    return False
+
+
+def _enqueue(client: Client, action: Action) -> None:
+    for job in action.enqueue:
+        values: Values = {
+            "job_id": job.job,
+            "key": job.key,
+            "priority": job.priority,
+            "payload": job.payload,
+            "max_attempts": client.workload.max_attempts,
+        }
+        _run(client, "enqueue", client.design.operations["enqueue"], values, Subject(job.job))
+
+
+def _operate(client: Client, action: Action) -> None:
+    source = _built(client, action) if action.do in READS else client.design.operations.get(action.do)
+    if source is None:
+        return
+    subject = _subject(client, action)
+    returned = _run(client, action.do, source, _values(client, action, subject), subject)
+    if action.do == "claim" and returned:
+        client.subject = Subject(returned[0].job, returned[0].token, returned[0].attempt)
+
+
+def _run(client: Client, operation: str, source: OperationSource, values: Values, subject: Subject) -> tuple[Returned, ...]:
+    """Run an operation in the open transaction, or in one of its own."""
+    if client.open_operation is None:
+        with client.session.transaction(operation, subject) as transaction:
+            return transaction.run(source, values)
+    if operation in OPERATION_ACTIONS or client.open_operation == "session":
+        client.open_operation = operation
+    return Transaction(client.session, operation, subject).run(source, values)
+
+
+def _subject(client: Client, action: Action) -> Subject:
+    if action.do == "claim":
+        return Subject(token=client.next_token())
+    if action.write is not None:
+        return Subject(action.write.job, action.write.token, action.write.attempt)
+    if action.job is not None:
+        return Subject(action.job)
+    return client.subject if action.do in ("complete", "fail", "release", "heartbeat", "effect") else Subject()
+
+
+def _values(client: Client, action: Action, subject: Subject) -> Values:
+    workload = client.workload
+    return {
+        "worker_id": action.write.worker_id if action.write else client.identity,
+        "token": subject.token,
+        "job_id": subject.job,
+        "attempt": subject.attempt,
+        "key": subject.job,
+        "batch": action.limit or workload.batch,
+        "lease_ms": workload.lease_ms,
+        "retry_delay_ms": workload.retry_delay_ms,
+        "max_attempts": workload.max_attempts,
+        "priority": action.priority or 0,
+        "payload": f"amended-{subject.job}",
+        "error": "synthetic failure",
+        "as_of": clock.literal(client.session.began_us),
+    }
+
+
+def _built(client: Client, action: Action) -> OperationSource:
+    """Build a statement from the design's files: its candidates with a lock or a count, a table lock, a plan."""
+    text, results = {
+        "candidates": (_candidates, {"job": "job"}),
+        "count": (_count, {"value": "count"}),
+        "lock-table": (_lock_table, {}),
+        "explain": (_explain, {"value": "QUERY PLAN"}),
+    }[action.do]
+    statement = text(client, action)
+    return OperationSource(action.do, "", statement.text, (statement,), results)
+
+
+def _candidates(client: Client, action: Action) -> Statement:
+    eligible = client.design.operations["eligible"].statements[0]
+    limit = f"\nLIMIT {action.limit}" if action.limit else ""
+    lock = f"\n{action.lock}" if action.lock else ""
+    if not action.sorted_outside:
+        return _same(eligible, f"{eligible.sent}{limit}{lock}")
+    order = ", ".join(f"q.{quote(key.column)}{' DESC' * key.descending}" for key in client.design.promises.order)
+    return _same(eligible, f"SELECT q.job FROM (\n{eligible.sent}{lock}) q\nORDER BY {order}{limit}")
+
+
+def _count(client: Client, action: Action) -> Statement:
+    # An aggregate cannot lock (0A000): a locking count needs a sub-query.
+    eligible = client.design.operations["eligible"].statements[0]
+    lock = f"\n{action.lock}" if action.lock else ""
+    return _same(eligible, f"SELECT count(*) AS count FROM (\n{eligible.sent}{lock}) q")
+
+
+def _lock_table(client: Client, action: Action) -> Statement:
+    text = f"LOCK TABLE {quote(client.design.state_tables[0].table)} IN {action.mode} MODE"
+    return Statement(text, text, (), 1)
+
+
+def _explain(client: Client, action: Action) -> Statement:
+    claim = client.design.operations["claim"].statements[0]
+    options = "ANALYZE, BUFFERS, VERBOSE" if action.analyze else "VERBOSE, COSTS"
+    return _same(claim, f"EXPLAIN ({options}) {claim.sent}")
+
+
+def _same(source: Statement, text: str) -> Statement:
+    return Statement(text, text, source.parameters, 1)

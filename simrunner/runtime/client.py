@@ -1,0 +1,30 @@
+"""A client of the queue, as its process knows itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from simrunner.model.design import Design
+from simrunner.model.workload import Workload
+from simrunner.runtime.session import Session, Subject
+
+
+@dataclass(slots=True)
+class Client:
+    """A client of the queue: who it is and what it knows."""
+
+    session: Session
+    design: Design
+    workload: Workload
+    identity: str
+    """Worker and incarnation, e.g. `worker-a.2`: what the design stores as the owner."""
+    claims: int = 0
+    subject: Subject = field(default_factory=Subject)
+    """Scripted session: the job and token of its last claim."""
+    open_operation: str | None = None
+    """Scripted session: what the transaction that the script holds open has done; None: there is none."""
+
+    def next_token(self) -> str:
+        """A token unique to the attempt: identity and claim ordinal."""
+        self.claims += 1
+        return f"{self.identity}/{self.claims}"
