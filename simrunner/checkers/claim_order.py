@@ -114,7 +114,7 @@ def _was_ready(job: int, ahead: Event, history: History) -> bool:
 
 def _finding(event: Event, ahead: Event, candidates: tuple[Event, ...]) -> Finding:
     own = next((candidate for candidate in candidates if candidate.job == event.job), None)
-    rank = "which was no candidate at all" if own is None else f"rank {own.rank}"
+    rank = f"not among the first {len(candidates)} candidates" if own is None else f"rank {own.rank}"
     lock = (
         "nobody had locked it"
         if ahead.blocked_by is None
