@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
+from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -18,14 +19,23 @@ def settable(shape: type[msgspec.Struct], data: Any, around: Path = ()) -> Itera
     """Yield (path, type) of every single value of `shape`; of a list of tables, those of the entries in `data`."""
     values = data if isinstance(data, dict) else {}
     for name, kind in get_type_hints(shape, include_extras=True).items():
-        path, inner = (*around, name), get_args(kind)[0] if get_origin(kind) is tuple else kind
+        kind, path = _present(kind), (*around, name)
+        inner = get_args(kind)[0] if get_origin(kind) is tuple else kind
         if not (isinstance(inner, type) and issubclass(inner, msgspec.Struct)):
             yield path, kind
-        elif inner is kind:
+        elif inner is kind and values.get(name) is not None:
             yield from settable(inner, values.get(name), path)
+        elif inner is kind:
+            continue
         else:
             for place, entry in enumerate(values.get(name, ())):
                 yield from settable(inner, entry, (*path, place))
+
+
+def _present(kind: Any) -> Any:
+    """Return a table's type without the None of a table that may be left out."""
+    tables = [one for one in get_args(kind) if isinstance(one, type) and issubclass(one, msgspec.Struct)]
+    return tables[0] if isinstance(kind, UnionType) and tables else kind
 
 
 def changed(

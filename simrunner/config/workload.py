@@ -13,11 +13,24 @@ from simrunner.config.hints import suggestion
 from simrunner.config.lookup import Entry, Library, entries, find, read_text
 from simrunner.config.place import shown
 from simrunner.config.settings import changed
-from simrunner.config.workload_file import WorkloadFile
-from simrunner.errors import WorkloadError
+from simrunner.config.workload_file import ScriptEntry, WorkloadFile
+from simrunner.errors import InputError, WorkloadError
 from simrunner.limits import LIMITS
 from simrunner.model.operations import CRASH_POINTS, FENCED_WRITES
-from simrunner.model.workload import Actors, FaultSpec, Fixture, Liveness, Producer, Safety, Workload
+from simrunner.model.workload import (
+    SCRIPT_ACTIONS,
+    Actors,
+    Control,
+    Expectation,
+    Experiment,
+    FaultSpec,
+    Fixture,
+    Liveness,
+    Producer,
+    Safety,
+    ScriptStep,
+    Workload,
+)
 
 
 def _names_in(root: Path) -> list[str]:
@@ -53,7 +66,8 @@ def load_workload(name_or_path: str, settings: Mapping[str, str] = {}) -> Worklo
 
 
 def _workload(name: str, document: Document, shape: WorkloadFile, settings: tuple[tuple[str, str], ...]) -> Workload:
-    actors = structs.asdict(shape.actors)
+    actors = structs.asdict(shape.actors) if shape.actors else {"workers": 0, "recoverers": 0}
+    none = {"rounds": 0, "round_ms": 0}
     producers = tuple(Producer(**structs.asdict(producer)) for producer in shape.producers)
     return Workload(
         name=name,
@@ -64,13 +78,22 @@ def _workload(name: str, document: Document, shape: WorkloadFile, settings: tupl
         strategy=shape.strategy,
         fixture=Fixture(**structs.asdict(shape.fixture)),
         actors=Actors(producers=producers, **actors),
-        safety=Safety(**structs.asdict(shape.safety)),
-        liveness=Liveness(**structs.asdict(shape.liveness)),
+        safety=Safety(**(structs.asdict(shape.safety) if shape.safety else none)),
+        liveness=Liveness(**(structs.asdict(shape.liveness) if shape.liveness else none)),
         faults=tuple(FaultSpec(**structs.asdict(fault)) for fault in shape.faults),
+        script=tuple(_script_step(entry) for entry in shape.script),
+        experiment=Experiment(**structs.asdict(shape.experiment)) if shape.experiment else None,
+        controls=tuple(Control(**structs.asdict(control)) for control in shape.controls),
         settings=settings,
         **structs.asdict(shape.policy),
         **structs.asdict(shape.judge),
     )
+
+
+def _script_step(entry: ScriptEntry) -> ScriptStep:
+    values = structs.asdict(entry)
+    expect = values.pop("expect")
+    return ScriptStep(**values, expect=None if expect is None else Expectation(**structs.asdict(expect)))
 
 
 def _sha256(text: str, settings: tuple[tuple[str, str], ...]) -> str:
@@ -81,12 +104,47 @@ def _sha256(text: str, settings: tuple[tuple[str, str], ...]) -> str:
 def _check(document: Document, shape: WorkloadFile) -> None:
     if shape.fixture.jobs + shape.fixture.backlog > LIMITS.jobs_max:
         raise document.error(("fixture", "backlog"), f"fixture: jobs and backlog are more than {LIMITS.jobs_max} together")
-    _each(document, "actors", "ghost_operations", shape.actors.ghost_operations, FENCED_WRITES)
+    _check_course(document, shape)
+    if shape.actors is not None:
+        _each(document, "actors", "ghost_operations", shape.actors.ghost_operations, FENCED_WRITES)
     _each(document, "judge", "must_exercise", shape.judge.must_exercise, shape.judge.judges)
     for place, fault in enumerate(shape.faults):
         if fault.crash_point is not None and fault.crash_point not in CRASH_POINTS:
             what = f"faults[{place}].crash_point: no crash point {fault.crash_point!r}"
             raise document.error(("faults", place, "crash_point"), f"{what}; {suggestion(fault.crash_point, CRASH_POINTS)}")
+
+
+def _check_course(document: Document, shape: WorkloadFile) -> None:
+    """A workload plays rounds, and then needs [actors], [safety] and [liveness], or takes the steps of a script."""
+    tables = {"actors": shape.actors, "safety": shape.safety, "liveness": shape.liveness}
+    if not shape.script:
+        missing = [name for name, table in tables.items() if table is None]
+        if missing:
+            raise document.error((missing[0],), f"[{missing[0]}] is missing; a workload without [[script]] plays rounds")
+        return
+    present = [name for name, table in tables.items() if table is not None] + ["faults"] * bool(shape.faults)
+    if present:
+        raise document.error((present[0],), f"[{present[0]}] has no meaning beside [[script]], whose steps say it all")
+    for place, entry in enumerate(shape.script):
+        _check_step(document, place, entry)
+
+
+def _check_step(document: Document, place: int, entry: ScriptEntry) -> None:
+    def wrong(key: str, what: str) -> InputError:
+        return document.error(("script", place, key), f"script[{place}].{key}: {what}")
+
+    if entry.do not in SCRIPT_ACTIONS:
+        raise wrong("do", f"no action {entry.do!r}; {suggestion(entry.do, SCRIPT_ACTIONS)}")
+    if entry.actor is None and entry.do not in ("advance", "look", "vacuum", "analyze"):
+        raise wrong("do", f"{entry.do} needs an actor")
+    if entry.do == "advance" and entry.ms is None:
+        raise wrong("do", "advance needs ms")
+    if entry.do == "lock-table" and entry.mode is None:
+        raise wrong("do", "lock-table needs a mode, such as EXCLUSIVE")
+    if entry.do in ("reprioritize", "amend") and entry.job is None:
+        raise wrong("do", f"{entry.do} needs a job")
+    if entry.crash_point is not None and entry.crash_point not in CRASH_POINTS:
+        raise wrong("crash_point", f"no crash point {entry.crash_point!r}; {suggestion(entry.crash_point, CRASH_POINTS)}")
 
 
 def _each(document: Document, table: str, key: str, values: Iterable[str], allowed: Iterable[str]) -> None:

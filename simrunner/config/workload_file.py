@@ -79,17 +79,70 @@ class JudgeTable(Struct, forbid_unknown_fields=True, frozen=True):
     min_backlog: Annotated[int, Meta(ge=0, le=LIMITS.jobs_max)] = 0
 
 
+class ExpectTable(Struct, forbid_unknown_fields=True, frozen=True):
+    """`expect` of one `[[script]]`."""
+
+    jobs: tuple[str, ...] | None = None
+    rows: NotNegative | None = None
+    count: NotNegative | None = None
+    sqlstate: Annotated[str, Meta(pattern="^[0-9A-Z]{5}$")] | None = None
+    blocked_by: Name | None = None
+    waits: bool | None = None
+    needs: Name | None = None
+
+
+class ScriptEntry(Struct, forbid_unknown_fields=True, frozen=True):
+    """One `[[script]]`."""
+
+    do: Name
+    actor: Name | None = None
+    isolation: Literal["read committed", "repeatable read", "serializable"] | None = None
+    job: Name | None = None
+    jobs: Jobs | None = None
+    priority: Priority | None = None
+    lock: Name | None = None
+    limit: Count | None = None
+    sorted_outside: bool = False
+    mode: Name | None = None
+    ms: Milliseconds | None = None
+    claim_of: Name | None = None
+    crash_point: Name | None = None
+    analyze: bool = False
+    expect: ExpectTable | None = None
+    says: Name | None = None
+
+
+class ExperimentTable(Struct, forbid_unknown_fields=True, frozen=True):
+    """`[experiment]`: what the acceptance report says of the workload before it is run."""
+
+    documented: Name
+    page: Name
+    hypothesis: Name
+    procedure: Name
+    accepted_when: Name
+
+
+class ControlEntry(Struct, forbid_unknown_fields=True, frozen=True):
+    """One `[[controls]]`: a design that is known to fail, which shows that the experiment can."""
+
+    design: Name
+    violates: Name
+
+
 class WorkloadFile(Struct, forbid_unknown_fields=True, frozen=True):
     """The whole file."""
 
     title: Name
     question: Name
     fixture: FixtureTable
-    actors: ActorsTable
-    safety: PhaseTable
-    liveness: PhaseTable
     policy: PolicyTable
     judge: JudgeTable
+    actors: ActorsTable | None = None
+    safety: PhaseTable | None = None
+    liveness: PhaseTable | None = None
+    script: tuple[ScriptEntry, ...] = ()
+    experiment: ExperimentTable | None = None
+    controls: tuple[ControlEntry, ...] = ()
     strategy: Name = "random"
     producers: tuple[ProducerEntry, ...] = ()
     faults: tuple[FaultEntry, ...] = ()

@@ -14,10 +14,11 @@ STEP = "step"  # open the gate of `actor`; label: what it is about to do
 KILL = "kill"  # SIGKILL the process of `actor`; label: its crash point or what it was about to do
 ADVANCE = "advance"  # advance the virtual clock by `amount` milliseconds
 WAKE = "wake"  # of several waiters that one step may free, `actor` goes first
-ROUND = "round"  # begin round `amount`
+ROUND = "round"  # begin round `amount`, or that step of a script
 VACUUM = "vacuum"  # VACUUM the state tables
+ANALYZE = "analyze"  # ANALYZE the state tables
 
-DECISIONS = (STEP, KILL, ADVANCE, WAKE, ROUND, VACUUM)
+DECISIONS = (STEP, KILL, ADVANCE, WAKE, ROUND, VACUUM, ANALYZE)
 """The closed set of commands that strategies and faults return and the runtime executes."""
 
 

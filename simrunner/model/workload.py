@@ -114,6 +114,28 @@ class ScriptStep:
     """What the step is there to show, in words."""
 
 
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """What the acceptance report says of a workload before it is run; the observation comes from the run."""
+
+    documented: str
+    """Documented behaviour that it rests on."""
+    page: str
+    """Page of the PostgreSQL 18 manual, e.g. `sql-select.html#SQL-FOR-UPDATE-SHARE`."""
+    hypothesis: str
+    procedure: str
+    accepted_when: str
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """A design that is known to fail under the workload: without it a pass could be an experiment that sees nothing."""
+
+    design: str
+    violates: str
+    """The invariant that must be the root cause."""
+
+
 OPERATION_ACTIONS = ("claim", "complete", "fail", "release", "heartbeat", "effect", "recover", "reprioritize", "amend")
 SESSION_ACTIONS = (
     *OPERATION_ACTIONS,
@@ -164,5 +186,7 @@ class Workload:
     """Eligible candidates that every claim of the safety phase must have seen; a pass certifies it. 0: no such claim."""
     script: tuple[ScriptStep, ...] = ()
     """Not empty: exactly these steps are taken, in this order, instead of rounds."""
+    experiment: Experiment | None = None
+    controls: tuple[Control, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
     """The --set values that were applied, as given, in the order of their keys."""

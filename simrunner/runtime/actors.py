@@ -14,7 +14,9 @@ from simrunner.runtime.world import Lane, World
 
 
 def lanes_of(workload: Workload) -> list[Lane]:
-    """One lane per actor: workers, producers, recoverers, and a ghost if writes are to be replayed."""
+    """One lane per actor: workers, producers, recoverers, and a ghost if writes are to be replayed; or a script's sessions."""
+    if workload.script:
+        return [Lane(actor, "session") for actor in dict.fromkeys(step.actor for step in workload.script) if actor]
     letters = [_letter(number) for number in range(LIMITS.workers_max)]
     lanes = [Lane(f"worker-{letters[number]}", "worker") for number in range(workload.actors.workers)]
     lanes += [Lane(_numbered("producer", number), "producer") for number in range(len(workload.actors.producers))]
@@ -50,7 +52,11 @@ def _order(world: World, lane: Lane, number: int, producing: bool) -> Order | No
     if lane.program == "ghost":
         writes = _due_writes(world)
         return Order(number, writes=writes) if writes else None
-    return Order(number, enqueue=_new_jobs(world, lane)) if producing and world.design.offers("enqueue") else None
+    if not producing or not world.design.offers("enqueue"):
+        return None
+    producers = [other for other in world.lanes if other.program == "producer"]
+    producer = world.workload.actors.producers[producers.index(lane)]
+    return Order(number, enqueue=new_jobs(world, producer.jobs_per_round, producer.priority))
 
 
 def _due_writes(world: World) -> tuple[Write, ...]:
@@ -65,14 +71,11 @@ def _due_writes(world: World) -> tuple[Write, ...]:
     return tuple(due)
 
 
-def _new_jobs(world: World, lane: Lane) -> tuple[Enqueue, ...]:
-    producers = [other for other in world.lanes if other.program == "producer"]
-    producer = world.workload.actors.producers[producers.index(lane)]
+def new_jobs(world: World, jobs: int, priority: int) -> tuple[Enqueue, ...]:
+    """The next jobs to be enqueued: ids go on from the fixture's."""
     first = world.next_job
-    world.next_job += producer.jobs_per_round
-    return tuple(
-        Enqueue(str(job), f"job-{job}", producer.priority, f"synthetic-job-{job}") for job in range(first, world.next_job)
-    )
+    world.next_job += jobs
+    return tuple(Enqueue(str(job), f"job-{job}", priority, f"synthetic-job-{job}") for job in range(first, world.next_job))
 
 
 def _welcome(world: World, lane: Lane) -> None:

@@ -95,10 +95,10 @@ class Observer:
         """Whether a backend is still there: until it has left, it holds its locks."""
         return bool(self._run("alive", str(pid).encode()).rows)
 
-    def vacuum(self) -> None:
-        """VACUUM the state tables."""
+    def maintain(self, command: str) -> None:
+        """VACUUM or ANALYZE the state tables."""
         for state in self._design.state_tables:
-            self._expect(libpq.run(self.connection, f"VACUUM {libpq.quote(state.table)}"))
+            self._expect(libpq.run(self.connection, f"{command} {libpq.quote(state.table)}"))
 
     def _candidates(self, as_of: str, limit: int) -> list[Candidate]:
         if limit not in self._probe_limits:

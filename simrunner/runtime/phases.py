@@ -9,7 +9,7 @@ from simrunner.errors import StepStuck
 from simrunner.model.event import OBSERVER
 from simrunner.model.job import TERMINAL, JobState
 from simrunner.model.tape import ADVANCE, ROUND, VACUUM, Decision
-from simrunner.runtime import actors, process, race, rounds
+from simrunner.runtime import actors, process, race, rounds, script
 from simrunner.runtime.world import World
 
 
@@ -27,6 +27,10 @@ class Course:
 def safety(world: World, course: Course) -> None:
     """Play the rounds in which producers produce and faults strike."""
     _enter(world, "safety")
+    if world.workload.script:
+        course.progressed("safety", 1, 1)
+        script.play(world)
+        return
     bounds = world.workload.safety
     for number in range(1, bounds.rounds + 1):
         course.progressed("safety", number, bounds.rounds)
@@ -35,6 +39,8 @@ def safety(world: World, course: Course) -> None:
 
 def liveness(world: World, course: Course) -> None:
     """Play rounds without faults until every cohort job has ended and nothing is owned, or the bound is reached."""
+    if world.workload.script:
+        return
     _enter(world, "liveness")
     world.armed.clear()
     bounds = world.workload.liveness
@@ -65,14 +71,14 @@ def _enter(world: World, phase: str) -> None:
 def _round(world: World, course: Course, number: int, advance_ms: int, *, producing: bool) -> None:
     world.pace()
     rounds.notice_deaths(world)
-    _decide(world, Decision(ROUND, amount=number))
+    script.decide(world, Decision(ROUND, amount=number))
     world.recorder.round = number
     if advance_ms:
         _advance(world, advance_ms)
     every = world.workload.vacuum_every_rounds
     if every and number % every == 0:
-        _decide(world, Decision(VACUUM))
-        world.observer.vacuum()
+        script.decide(world, Decision(VACUUM))
+        world.observer.maintain("VACUUM")
     if any(lane.process is None for lane in world.lanes):
         actors.start(world, world.lanes)
         course.started(world)
@@ -96,14 +102,9 @@ def _race(world: World, number: int) -> None:
 
 
 def _advance(world: World, advance_ms: int) -> None:
-    _decide(world, Decision(ADVANCE, amount=advance_ms))
+    script.decide(world, Decision(ADVANCE, amount=advance_ms))
     world.recorder.now_us += advance_ms * 1000
     world.recorder.event("clock", actor=OBSERVER, value=str(advance_ms))
-
-
-def _decide(world: World, decision: Decision) -> None:
-    world.decider.confirm(decision)
-    world.recorder.decide(decision)
 
 
 def _is_settled(world: World) -> bool:

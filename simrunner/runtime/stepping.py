@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from simrunner.model.event import OBSERVER
@@ -11,8 +12,12 @@ from simrunner.runtime.messages import ROUND, Intent, Outcome, Report, Returned
 from simrunner.runtime.observer import Candidate
 from simrunner.runtime.world import Lane, TransactionInfo, World
 
-READING = frozenset({"claim", "recover-read", "report"})
-"""Operations whose returned rows are events of their own."""
+READING = frozenset({"claim", "recover-read", "candidates"})
+"""Operations whose returned rows are `read` events."""
+REPORTING = frozenset({"count", "explain", "report"})
+"""Operations whose result is a `report` event."""
+LOOK_ROWS = 1000
+"""A look at the queue shows at most this many ready jobs."""
 
 
 def begin(world: World, lane: Lane, intent: Intent) -> None:
@@ -21,6 +26,8 @@ def begin(world: World, lane: Lane, intent: Intent) -> None:
         return
     if intent.statement == "BEGIN":
         _begin_transaction(world, lane, intent)
+    elif intent.operation is not None and lane.begun:
+        _name_transaction(world, lane, intent.operation)
     candidates = _probe(world, lane) if intent.probes else None
     rows = len(candidates) if candidates is not None else None
     world.recorder.event("sent", **_statement_columns(world, lane, intent), rows=rows)
@@ -70,6 +77,13 @@ def probe_round(world: World, claims: int) -> None:
     record_candidates(world, found or [], {"actor": OBSERVER}, now_us)
 
 
+def look(world: World) -> None:
+    """Record all ready jobs in claim order, with the actor that locks each: the skip probe of a script."""
+    now_us = world.recorder.now_us
+    found = world.observer.candidates(clock.literal(now_us), LOOK_ROWS, 0)
+    record_candidates(world, found or [], {"actor": OBSERVER}, now_us)
+
+
 def _begin_transaction(world: World, lane: Lane, intent: Intent) -> None:
     world.txns_used += 1
     lane.begun += 1
@@ -79,6 +93,14 @@ def _begin_transaction(world: World, lane: Lane, intent: Intent) -> None:
     world.transactions[(lane.backend_pid, lane.begun)] = TransactionInfo(
         lane.actor, lane.incarnation, lane.session or 0, lane.txn, intent.operation, lane.txn_time
     )
+
+
+def _name_transaction(world: World, lane: Lane, operation: str) -> None:
+    """A transaction that a script began by itself is named after the operation that it turned out to run."""
+    key = (lane.backend_pid, lane.begun)
+    info = world.transactions.get(key)
+    if info is not None and info.operation != operation:
+        world.transactions[key] = replace(info, operation=operation)
 
 
 def _probe(world: World, lane: Lane) -> list[Candidate] | None:
@@ -107,8 +129,11 @@ def _record_outcome(world: World, lane: Lane, outcome: Outcome) -> None:
         world.recorder.event("failed", **columns, sqlstate=outcome.sqlstate, note=outcome.message)
     if intent.operation in READING:
         _record_returned(world, lane, intent, outcome.returned)
+    if intent.operation in REPORTING and outcome.sqlstate is None:
+        _record_report(world, lane, intent, outcome)
     if intent.operation == "claim" and outcome.returned:
         lane.claimed = outcome.returned
+        world.last_claims[lane.actor] = (f"{lane.actor}.{lane.incarnation}", outcome.returned[0])
     if intent.ends:
         _end_transaction(world, lane, intent, outcome)
 
@@ -124,6 +149,15 @@ def _record_returned(world: World, lane: Lane, intent: Intent, returned: tuple[R
             attempt=row.attempt,
             lease_until=libpq.microseconds(row.lease_until),
         )
+
+
+def _record_report(world: World, lane: Lane, intent: Intent, outcome: Outcome) -> None:
+    """Record a reported number, or a plan: its text depends on cost estimates and buffers, so it is only a note."""
+    lines = [row.value or "" for row in outcome.returned]
+    number = lines[0] if lines and intent.operation == "count" else None
+    note = None if number is not None else "\n".join(lines)
+    columns = _statement_columns(world, lane, intent)
+    world.recorder.event("report", **{**columns, "value": number}, note=note)
 
 
 def _end_transaction(world: World, lane: Lane, intent: Intent, outcome: Outcome) -> None:

@@ -126,6 +126,8 @@ class World:
     """(backend pid, number in its session) -> who began it."""
     unread: list[CommittedTransaction] = field(default_factory=list)
     """Committed truth that was read and not yet recorded."""
+    last_claims: dict[str, tuple[str, Returned]] = field(default_factory=dict)
+    """Actor -> (its identity then, what its last claim returned), dead or alive."""
     sessions_used: int = 0
     txns_used: int = 0
     next_job: int = 1

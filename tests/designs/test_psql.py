@@ -13,7 +13,7 @@ from tests.designs.queue import AVAILABLE_US, VALUES
 
 ORDER = (
     *("schema", "seed", "enqueue", "claim", "heartbeat", "effect", "complete"),
-    *("backlog", "fail", "release", "recover", "report", "jobs", "eligible", "audit"),
+    *("backlog", "fail", "release", "recover", "reprioritize", "amend", "report", "jobs", "eligible", "audit"),
 )
 
 

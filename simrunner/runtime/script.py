@@ -1,0 +1,104 @@
+"""A scripted run: exactly the steps that the workload lists, in that order, each driven until its actor rests or is blocked.
+
+The column `round` of the history is the number of the script step. At the end every transaction that is still open is rolled
+back, so that nobody stays blocked.
+"""
+
+from __future__ import annotations
+
+from simrunner.model.event import OBSERVER
+from simrunner.model.tape import ADVANCE, ANALYZE, KILL, ROUND, VACUUM, Decision
+from simrunner.model.view import LaneState
+from simrunner.model.workload import ScriptStep
+from simrunner.runtime import actors, crashes, rounds, stepping, waking
+from simrunner.runtime.messages import Action, Order, Write
+from simrunner.runtime.world import Lane, World
+
+NOT_TAKEN = "not taken"
+"""Value of the `report` event of a step whose actor is dead or still blocked."""
+
+
+def play(world: World) -> None:
+    """Take all steps of the script, then end what they left open."""
+    actors.start(world, world.lanes)
+    for number, step in enumerate(world.workload.script, 1):
+        world.pace()
+        rounds.notice_deaths(world)
+        decide(world, Decision(ROUND, amount=number))
+        world.recorder.round = number
+        _take(world, step, number)
+    _release(world)
+    world.recorder.flush()
+
+
+def decide(world: World, decision: Decision) -> None:
+    """Take a decision that follows from the workload alone."""
+    world.decider.confirm(decision)
+    world.recorder.decide(decision)
+
+
+def _take(world: World, step: ScriptStep, number: int) -> None:
+    if step.do == "advance":
+        decide(world, Decision(ADVANCE, amount=step.ms))
+        world.recorder.now_us += (step.ms or 0) * 1000
+        world.recorder.event("clock", actor=OBSERVER, value=str(step.ms))
+    elif step.do == "look":
+        stepping.look(world)
+    elif step.do in ("vacuum", "analyze"):
+        decide(world, Decision(VACUUM if step.do == "vacuum" else ANALYZE))
+        world.observer.maintain(step.do.upper())
+    else:
+        _act(world, world.lane(step.actor or ""), step, number)
+
+
+def _act(world: World, lane: Lane, step: ScriptStep, number: int) -> None:
+    if step.do == "restart":
+        actors.start(world, [lane])
+    elif lane.state is not LaneState.RESTING:
+        world.recorder.event("report", **lane.who(), value=NOT_TAKEN, note=f"{lane.actor} is {lane.state}")
+    elif step.do == "kill":
+        _kill(world, lane, step)
+    else:
+        lane.order = Order(number, action=_action(world, lane, step))
+        lane.state = LaneState.PARKED
+        rounds.play(world, may_stay_blocked=True)
+
+
+def _kill(world: World, lane: Lane, step: ScriptStep) -> None:
+    decide(world, Decision(KILL, lane.actor, step.crash_point))
+    order = waking.choose(world, lane.backend_pid)
+    crashes.kill(world, lane, step.crash_point)
+    waking.settle(world, order)
+    rounds.play(world, may_stay_blocked=True)
+
+
+def _action(world: World, lane: Lane, step: ScriptStep) -> Action:
+    enqueue = actors.new_jobs(world, step.jobs or 1, step.priority or 0) if step.do == "enqueue" else ()
+    return Action(
+        step.do,
+        step.isolation,
+        step.job,
+        step.priority,
+        step.lock,
+        step.limit,
+        step.sorted_outside,
+        step.mode,
+        step.analyze,
+        _write(world, step) if step.claim_of else None,
+        enqueue,
+    )
+
+
+def _write(world: World, step: ScriptStep) -> Write | None:
+    """The write of another actor's last claim, under its identity and token."""
+    claim = world.last_claims.get(step.claim_of or "")
+    return None if claim is None else Write(step.do, claim[0], claim[1].token, claim[1].job or "", claim[1].attempt)
+
+
+def _release(world: World) -> None:
+    """Roll back what is still open, so that everybody who waits goes on."""
+    for lane in world.lanes:
+        if lane.state is LaneState.RESTING and lane.txn is not None:
+            lane.order = Order(len(world.workload.script), action=Action("rollback"))
+            lane.state = LaneState.PARKED
+            rounds.play(world, may_stay_blocked=True)
