@@ -14,7 +14,7 @@ from simrunner.cli.run import run
 from simrunner.cli.show import show
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group("simrunner", cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="simrunner")
 def main() -> None:
     """Find out whether a PostgreSQL job queue keeps its promises when workers compete for rows and some of them die.

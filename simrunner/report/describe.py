@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from rich.table import Table
 from rich.text import Text
 
+from simrunner.config import escapes
 from simrunner.model.design import Design, OrderColumn
 from simrunner.model.workload import FaultSpec, Workload
 from simrunner.report.page import Page
@@ -41,7 +42,7 @@ def workload_page(workload: Workload) -> Page:
 
 
 def design_page(design: Design) -> Page:
-    """Return what a design is, what it promises, what it offers, and, of a mutant, what must be found."""
+    """Return what a design is, promises and offers, of a mutant what must be found, and what the virtual clock cannot reach."""
     promises = design.promises
     page = title_page("design", design.name, design.title)
     page.add(
@@ -53,6 +54,7 @@ def design_page(design: Design) -> Page:
             ("operations", ", ".join(design.operations)),
             ("promises", ", ".join(sorted(promises.invariants))),
             *_expectation(design),
+            *(("beware", escape) for escape in escapes(design)),
         )
     )
     return page

@@ -68,6 +68,16 @@ def test_paths_can_be_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert "My own" in invoke("show", "./mine").stdout
 
 
+def test_sql_that_reads_the_real_clock_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/design.toml").write_text('extends = "reference"\n')
+    (tmp_path / "mine/report.sql").write_text("SELECT 1,\n  'now'::timestamptz;\n")
+    monkeypatch.chdir(tmp_path)
+    text = " ".join(invoke("show", "./mine").stdout.split())
+    assert "beware mine/report.sql:2: 'now' reads the real clock" in text
+    assert "beware" not in invoke("show", "reference").stdout
+
+
 def test_a_broken_design_does_not_hide_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sql/broken").mkdir(parents=True)
     (tmp_path / "sql/broken/design.toml").write_text("title =")
