@@ -15,30 +15,42 @@ from simrunner.report.page import Page
 
 def workload_page(workload: Workload) -> Page:
     """Return what a workload asks, who takes part, what goes wrong, and what must hold."""
-    fixture, actors = workload.fixture, workload.actors
+    fixture = workload.fixture
     page = title_page("workload", workload.name, workload.title)
     page.add(" ".join(workload.question.split()), "")
-    producers = [f"{producer.jobs_per_round} jobs a round, priority {producer.priority}" for producer in actors.producers]
-    safety, liveness = workload.safety, workload.liveness
     page.add(
         _facts(
             ("file", workload.path),
             ("jobs", f"{fixture.jobs}" + (f", and {fixture.backlog} behind them" if fixture.backlog else "")),
-            ("workers", f"{actors.workers}, each claims up to {workload.batch} at once, lease {workload.lease_ms} ms"),
+            ("lease", f"{workload.lease_ms} ms; a claim takes up to {workload.batch}"),
             ("attempts", f"{workload.max_attempts} at most, {workload.retry_delay_ms} ms between them"),
-            ("producers", "; ".join(producers) or "none"),
-            ("recoverers", str(actors.recoverers)),
-            ("ghost", f"replays {', '.join(actors.ghost_operations)} of dead workers" if actors.ghost_operations else "none"),
-            ("safety", f"{safety.rounds} rounds, {safety.round_ms} ms apart; faults strike"),
-            ("liveness", f"{liveness.rounds} rounds at most, {liveness.round_ms} ms apart; no faults"),
-            ("faults", "; ".join(map(_fault, workload.faults)) or "none"),
-            ("strategy", workload.strategy),
+            *(_script(workload) if workload.script else _rounds(workload)),
             ("cohort", "the jobs of the fixture" if workload.cohort == "seed" else "all jobs"),
             ("judges", ", ".join(workload.judges)),
             ("must reach", ", ".join(workload.must_exercise) or "nothing in particular"),
+            *(("control", f"{control.design} must violate {control.violates}") for control in workload.controls),
         )
     )
     return page
+
+
+def _script(workload: Workload) -> Iterable[tuple[str, str]]:
+    actors = dict.fromkeys(step.actor for step in workload.script if step.actor is not None)
+    yield "steps", f"{len(workload.script)}, always in the same order, by {', '.join(actors)}"
+    yield from (("", step.says) for step in workload.script if step.says)
+
+
+def _rounds(workload: Workload) -> Iterable[tuple[str, str]]:
+    actors, safety, liveness = workload.actors, workload.safety, workload.liveness
+    producers = [f"{producer.jobs_per_round} jobs a round, priority {producer.priority}" for producer in actors.producers]
+    yield "workers", str(actors.workers)
+    yield "producers", "; ".join(producers) or "none"
+    yield "recoverers", str(actors.recoverers)
+    yield "ghost", f"replays {', '.join(actors.ghost_operations)} of dead workers" if actors.ghost_operations else "none"
+    yield "safety", f"{safety.rounds} rounds, {safety.round_ms} ms apart; faults strike"
+    yield "liveness", f"{liveness.rounds} rounds at most, {liveness.round_ms} ms apart; no faults"
+    yield "faults", "; ".join(map(_fault, workload.faults)) or "none"
+    yield "strategy", workload.strategy
 
 
 def design_page(design: Design) -> Page:

@@ -66,6 +66,7 @@ def check_workload(workload: Workload) -> None:
         ("strategy", "strategy", (workload.strategy,), strategy_names()),
         ("faults.kind", "fault", tuple(fault.kind for fault in workload.faults), tuple(FAULTS)),
         ("faults.actor", "actor", targets, actors),
+        ("controls.violates", "invariant", tuple(control.violates for control in workload.controls), DECIDED),
     ):
         for name in _unknown(names, known):
             later = "this version has no checker of" if name in UNDECIDED else f"no {noun}"
