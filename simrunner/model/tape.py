@@ -18,6 +18,9 @@ ROUND = "round"  # begin round `amount`, or that step of a script
 VACUUM = "vacuum"  # VACUUM the state tables
 ANALYZE = "analyze"  # ANALYZE the state tables
 
+UNPLANNED = "unplanned-crash"
+"""Label of a KILL that nobody decided: the actor was found dead between two decisions. Value of its fault event."""
+
 DECISIONS = (STEP, KILL, ADVANCE, WAKE, ROUND, VACUUM, ANALYZE)
 """The closed set of commands that strategies and faults return and the runtime executes."""
 

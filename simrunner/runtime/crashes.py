@@ -12,14 +12,11 @@ from time import monotonic
 
 from simrunner.errors import ServerError
 from simrunner.limits import LIMITS
-from simrunner.model.tape import KILL, Decision
+from simrunner.model.tape import KILL, UNPLANNED, Decision
 from simrunner.model.view import LaneState
-from simrunner.runtime import commits, process, stepping
+from simrunner.runtime import commits, process, stepping, waiting
 from simrunner.runtime.messages import Returned, Write
-from simrunner.runtime.world import Ghost, Lane, Orphan, World
-
-UNPLANNED = "unplanned-crash"
-"""Label on the tape of a death that came from outside, and value of its fault event."""
+from simrunner.runtime.world import Ghost, Lane, World
 
 
 def kill(world: World, lane: Lane, label: str | None) -> None:
@@ -33,16 +30,31 @@ def kill(world: World, lane: Lane, label: str | None) -> None:
 def unplanned(world: World, lane: Lane) -> None:
     """Record that an actor was found dead; from here on the run is as if a decision had killed it."""
     world.recorder.decide(Decision(KILL, lane.actor, UNPLANNED))
+    world.recorder.tick()
     kill(world, lane, UNPLANNED)
 
 
-def settle_orphans(world: World) -> None:
-    """Find out which orphan sessions have ended, and what they left."""
-    for orphan in list(world.orphans):
-        if _waits(world, orphan.lane):
-            continue
-        world.orphans.remove(orphan)
-        _gone(world, orphan.lane)
+def died_in_step(world: World, lane: Lane) -> None:
+    """Record that an actor died in the middle of its step: how far it got was luck, so a replay may differ."""
+    world.is_deterministic = False
+    unplanned(world, lane)
+
+
+def has_left(world: World, remains: Lane) -> bool:
+    """Wait until a dead actor's backend has left, and record it. False: its statement waits for a lock.
+
+    Such a backend cannot notice that its client has gone. Raises ServerError if it neither waits nor leaves.
+    """
+    deadline = monotonic() + LIMITS.backend_gone_seconds
+    while world.observer.is_alive(remains.backend_pid):
+        if waiting.is_held_up(world, remains):
+            return False
+        if monotonic() > deadline:
+            raise _does_not_leave(remains)
+    record_gone(world, remains)
+    commits.record_new(world)
+    world.transactions.pop((remains.backend_pid, remains.begun), None)
+    return True
 
 
 def record_death(world: World, lane: Lane, ended: str) -> Lane:
@@ -62,7 +74,7 @@ def wait_until_gone(world: World, remains: Lane) -> None:
     deadline = monotonic() + LIMITS.backend_gone_seconds
     while world.observer.is_alive(remains.backend_pid):
         if monotonic() > deadline:
-            raise ServerError(f"backend {remains.backend_pid} of the dead {remains.actor} did not leave; it may hold locks")
+            raise _does_not_leave(remains)
 
 
 def record_gone(world: World, remains: Lane) -> None:
@@ -76,24 +88,13 @@ def _bury(world: World, lane: Lane) -> None:
     ended = process.kill(lane.process)
     lane.process.gate.close()
     remains = record_death(world, lane, ended)
-    if remains.state is LaneState.BLOCKED and _waits(world, remains):
-        world.orphans.append(Orphan(remains))
-    else:
-        _gone(world, remains)
+    if not has_left(world, remains):
+        remains.process = None
+        world.orphans.append(remains)
 
 
-def _gone(world: World, remains: Lane) -> None:
-    wait_until_gone(world, remains)
-    record_gone(world, remains)
-    commits.record_new(world)
-    world.transactions.pop((remains.backend_pid, remains.begun), None)
-
-
-def _waits(world: World, remains: Lane) -> bool:
-    """Whether a dead actor's statement still waits for a lock: its backend cannot notice that its client has gone."""
-    pids = world.observer.blocking_pids(remains.backend_pid)
-    remains.blockers = tuple(pids)
-    return bool(pids)
+def _does_not_leave(remains: Lane) -> ServerError:
+    return ServerError(f"backend {remains.backend_pid} of the dead {remains.actor} did not leave; it may hold locks")
 
 
 def _leave_ghost(world: World, lane: Lane) -> None:

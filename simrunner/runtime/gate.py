@@ -31,6 +31,9 @@ class Gate(Protocol):
     def receive(self) -> Report | None:
         """Return the next report; None: the actor is dead. Blocks if there is neither."""
 
+    def is_dead(self) -> bool:
+        """Whether the actor is dead and everything that it reported was received. Does not wait."""
+
     def close(self) -> None:
         """Give the gate up."""
 
@@ -66,6 +69,15 @@ class PipeGate:
         except OSError:
             return None
         return decode_report(packet) if packet else None
+
+    def is_dead(self) -> bool:
+        """See Gate."""
+        try:
+            return not self._end.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
 
     def close(self) -> None:
         """See Gate."""

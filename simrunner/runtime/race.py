@@ -17,7 +17,7 @@ from time import monotonic
 
 from simrunner.errors import StepStuck
 from simrunner.limits import LIMITS
-from simrunner.model.tape import KILL, Decision
+from simrunner.model.tape import KILL, UNPLANNED, Decision
 from simrunner.model.view import ArmedFault, LaneState
 from simrunner.runtime import commits, crashes, process, stepping
 from simrunner.runtime.messages import BARRIER, ROUND, Go, Order, Report
@@ -184,8 +184,8 @@ def _record(world: World, race: Race, stops: dict[str, ArmedFault | None]) -> No
 def _record_end(world: World, race: Race, lane: Lane, ended: str, stop: ArmedFault | None) -> None:
     point = lane.intent.crash_point if lane.intent and lane.pending is None else None
     planned = stop is not None and point == stop.spec.crash_point
-    world.recorder.decide(Decision(KILL, lane.actor, point if planned else crashes.UNPLANNED))
-    value = "kill" if planned else "unplanned-crash" if lane.actor in race.passed or not race.poisoned else "barrier-stuck"
+    world.recorder.decide(Decision(KILL, lane.actor, point if planned else UNPLANNED))
+    value = "kill" if planned else UNPLANNED if lane.actor in race.passed or not race.poisoned else "barrier-stuck"
     world.recorder.event("fault", **lane.who(), value=value, crash_point=point if planned else None)
     if lane.process is not None:
         lane.process.gate.close()

@@ -10,6 +10,9 @@ from simrunner.model.event import Event
 from simrunner.model.tape import Decision
 from simrunner.store.journal import Journal
 
+STEP_TICK_US = 1000
+"""The virtual clock ticks at every step."""
+
 
 class Recorder:
     """The only writer of a run's history.
@@ -40,6 +43,10 @@ class Recorder:
         self.flush()
         self.step += 1
         self.decisions.append(decision)
+
+    def tick(self) -> None:
+        """Let virtual time pass for a step."""
+        self.now_us += STEP_TICK_US
 
     def event(self, kind: str, **columns: Any) -> int:
         """Record one event and return its seq. Columns are those of Event; jobs, tokens and keys are ordinals."""

@@ -10,21 +10,17 @@ from simrunner.runtime.messages import Go
 from simrunner.runtime.waiting import Waited
 from simrunner.runtime.world import Lane, World
 
-STEP_TICK_US = 1000
-"""The virtual clock ticks at every step."""
-
 
 def play(world: World, *, may_stay_blocked: bool = False) -> None:
     """Take decisions until every actor has used its opportunity of the round or is dead. Raises StepStuck, Divergence.
 
     `may_stay_blocked`: a script may leave an actor waiting while others go on.
     """
-    while True:
+    while _anyone_parked(world):
         world.pace()
         notice_deaths(world)
-        if not any(lane.state is LaneState.PARKED for lane in world.lanes):
-            break
-        take_step(world)
+        if _anyone_parked(world):
+            take_step(world)
     stuck = [lane.actor for lane in world.lanes if lane.state is LaneState.BLOCKED]
     if stuck and not may_stay_blocked:
         raise StepStuck(f"nobody can go on: {', '.join(stuck)} wait for locks that no actor of the run will release")
@@ -34,37 +30,41 @@ def take_step(world: World) -> None:
     """Take one decision and carry it out."""
     decision = world.decider.decide(world.view())
     world.recorder.decide(decision)
-    world.recorder.now_us += STEP_TICK_US
+    world.recorder.tick()
     lane = world.lane(decision.actor or "")
     if decision.kind == STEP:
         _step(world, lane)
     elif decision.kind == KILL:
-        order = waking.choose(world, lane.backend_pid)
-        crashes.kill(world, lane, decision.label)
-        waking.settle(world, order)
+        waking.kill(world, lane, decision.label)
 
 
 def notice_deaths(world: World) -> None:
-    """Record actors that died without a decision, e.g. by a `kill -9` from outside."""
+    """Record actors that died without a decision, e.g. by a `kill -9` from outside; on a replay, those of the tape."""
+    while (actor := world.decider.death(world.view())) is not None:
+        waking.found_dead(world, world.lane(actor))
     for lane in world.lanes:
-        if lane.process is not None and lane.pending is None and lane.process.gate.wait(0):
+        if lane.process is not None and lane.process.gate.is_dead():
             waking.found_dead(world, lane)
+
+
+def _anyone_parked(world: World) -> bool:
+    return any(lane.state is LaneState.PARKED for lane in world.lanes)
 
 
 def _step(world: World, lane: Lane) -> None:
     intent = lane.intent
     if intent is None or lane.process is None:
         return
-    order = waking.choose(world, lane.backend_pid) if intent.ends else []
+    waiters = waking.hold(world, lane.backend_pid)
     stepping.begin(world, lane, intent)
     lane.pending, lane.intent = intent, None
-    lane.process.gate.open(Go(world.recorder.now_us, world.any_blocked(), lane.order))
+    lane.process.gate.open(Go(world.recorder.now_us, bool(world.waiters()), lane.order))
     report = waiting.outcome(world, lane)
     if report is Waited.BLOCKED:
         lane.state = LaneState.BLOCKED
         stepping.blocked(world, lane, intent, waiting.blocker_names(world, lane))
     elif report is Waited.DEAD:
-        waking.found_dead(world, lane)
+        crashes.died_in_step(world, lane)
     elif not isinstance(report, Waited):
         stepping.finish(world, lane, report)
-    waking.settle(world, order)
+    waking.release(world, waiters)

@@ -10,7 +10,7 @@ from simrunner.model.event import OBSERVER
 from simrunner.model.tape import ADVANCE, ANALYZE, KILL, ROUND, VACUUM, Decision
 from simrunner.model.view import LaneState
 from simrunner.model.workload import ScriptStep
-from simrunner.runtime import actors, crashes, rounds, stepping, waking
+from simrunner.runtime import actors, rounds, stepping, waking
 from simrunner.runtime.messages import Action, Order, Write
 from simrunner.runtime.world import Lane, World
 
@@ -66,9 +66,7 @@ def _act(world: World, lane: Lane, step: ScriptStep, number: int) -> None:
 
 def _kill(world: World, lane: Lane, step: ScriptStep) -> None:
     decide(world, Decision(KILL, lane.actor, step.crash_point))
-    order = waking.choose(world, lane.backend_pid)
-    crashes.kill(world, lane, step.crash_point)
-    waking.settle(world, order)
+    waking.kill(world, lane, step.crash_point)
     rounds.play(world, may_stay_blocked=True)
 
 

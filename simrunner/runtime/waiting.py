@@ -29,7 +29,7 @@ class Waited(Enum):
 def outcome(world: World, lane: Lane) -> Report | Waited:
     """Wait for an actor's outstanding step. Raises StepStuck after LIMITS.step_seconds."""
     deadline = monotonic() + LIMITS.step_seconds
-    look_ms = _FIRST_LOOK_MS
+    look_ms = 0.0 if lane.state is LaneState.BLOCKED else _FIRST_LOOK_MS
     while not lane.process or not lane.process.gate.wait(look_ms):
         if lane.process is None:
             return Waited.DEAD
@@ -37,7 +37,7 @@ def outcome(world: World, lane: Lane) -> Report | Waited:
             return Waited.BLOCKED
         if monotonic() > deadline:
             raise _stuck(lane)
-        look_ms = min(look_ms * 2, _LONGEST_LOOK_MS)
+        look_ms = min(max(look_ms * 2, _FIRST_LOOK_MS), _LONGEST_LOOK_MS)
     return lane.process.gate.receive() or Waited.DEAD
 
 
@@ -45,17 +45,23 @@ def blocker_names(world: World, lane: Lane) -> str:
     """The actors that block a lane, comma-separated in declared order."""
     pids = set(lane.blockers)
     names = [other.actor for other in world.lanes if other.backend_pid in pids]
-    names += [orphan.lane.actor for orphan in world.orphans if orphan.lane.backend_pid in pids]
+    names += [orphan.actor for orphan in world.orphans if orphan.backend_pid in pids]
     return ",".join(dict.fromkeys(names))
 
 
-def waiting_on(world: World, pid: int) -> list[Lane]:
-    """The blocked lanes that wait, directly or through others, for a backend; in declared order."""
+def behind(world: World, pid: int) -> list[Lane]:
+    """Those of `world.waiters()` that wait, directly or through others, for a backend."""
     reached = {pid}
-    waiting = [lane for lane in world.lanes if lane.state is LaneState.BLOCKED]
-    for _ in waiting:
-        reached.update(lane.backend_pid for lane in waiting if reached.intersection(lane.blockers))
-    return [lane for lane in waiting if lane.backend_pid in reached]
+    waiters = [lane for lane in world.waiters() if lane.backend_pid != pid]
+    for _ in waiters:
+        reached.update(lane.backend_pid for lane in waiters if reached.intersection(lane.blockers))
+    return [lane for lane in waiters if lane.backend_pid in reached]
+
+
+def is_held_up(world: World, lane: Lane) -> bool:
+    """Whether a backend waits for a lock now. One that was granted it does not, even before it has noticed."""
+    lane.blockers = tuple(dict.fromkeys(world.observer.blocking_pids(lane.backend_pid)))
+    return bool(lane.blockers)
 
 
 def _is_blocked(world: World, lane: Lane) -> bool:
@@ -65,8 +71,7 @@ def _is_blocked(world: World, lane: Lane) -> bool:
     """
     pids = tuple(dict.fromkeys(world.observer.blocking_pids(lane.backend_pid)))
     still = {other.backend_pid for other in world.lanes if other is not lane and other.pending is None}
-    waiting = {other.backend_pid: other.blockers for other in world.lanes if other.state is LaneState.BLOCKED}
-    waiting |= {orphan.lane.backend_pid: orphan.lane.blockers for orphan in world.orphans}
+    waiting = {other.backend_pid: other.blockers for other in world.waiters() if other is not lane}
     if not pids or not all(pid in still or pid in waiting for pid in pids) or _closes_cycle(lane.backend_pid, pids, waiting):
         return False
     lane.blockers = pids

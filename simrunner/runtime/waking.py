@@ -1,4 +1,8 @@
-"""Which waiter wakes is a decision: before a step that may free several, all but the chosen one are stopped.
+"""Which waiter wakes is a decision: when one step frees several, they go on one at a time.
+
+The waiters are stopped before the step. Whoever was granted its lock by the step is then known for certain, and of several the
+decision says who goes first; the others stand still until it has finished or waits again. Waiters for one row queue up in the
+server behind each other, so a step frees the first of them only: among those there is nothing to decide.
 
 A waiting backend sleeps in the server's lock manager and holds no latch, so SIGSTOP only keeps it from noticing that it was
 granted its lock before its turn.
@@ -11,83 +15,75 @@ import signal
 from collections.abc import Sequence
 from contextlib import suppress
 
-from simrunner.model.view import LaneState
 from simrunner.runtime import crashes, stepping, waiting
 from simrunner.runtime.waiting import Waited
 from simrunner.runtime.world import Lane, World
 
 
-def choose(world: World, pid: int) -> list[Lane]:
-    """Decide in which order the waiters behind a backend go on, and stop all of them. At most one waiter: no decision."""
-    waiters = waiting.waiting_on(world, pid)
-    if len(waiters) < 2:
-        return waiters
-    order: list[Lane] = []
-    while len(waiters) > 1:
-        decision = world.decider.wake(world.view(), [lane.actor for lane in waiters])
-        world.recorder.decisions.append(decision)
-        chosen = next(lane for lane in waiters if lane.actor == decision.actor)
-        waiters.remove(chosen)
-        order.append(chosen)
-    order += waiters
-    _signal(world, order, signal.SIGSTOP)
-    return order
+def hold(world: World, pid: int) -> list[Lane]:
+    """Return who waits behind a backend that is about to take a step; several of them are stopped."""
+    waiters = waiting.behind(world, pid)
+    if len(waiters) > 1:
+        _signal(world, waiters, signal.SIGSTOP)
+    return waiters
 
 
-def settle(world: World, order: Sequence[Lane]) -> None:
-    """Let the waiters go on one after another, each until it finished or is blocked again, until nothing changes any more.
+def release(world: World, waiters: Sequence[Lane]) -> None:
+    """After the step, let those go on that it freed, one after another, until all others verifiably wait."""
+    several = len(waiters) > 1
+    held = list(waiters)
+    while free := [lane for lane in held if not waiting.is_held_up(world, lane)]:
+        lane = _first(world, free)
+        if several:
+            _signal(world, [lane], signal.SIGCONT)
+        if _go_on(world, lane):
+            held.remove(lane)
+        elif several:
+            _signal(world, [lane], signal.SIGSTOP)
+    if several:
+        _signal(world, held, signal.SIGCONT)
 
-    While one goes on the others stand still: a waiter that gives up its place in the queue of a row, because the row has
-    changed, would otherwise let the next one overtake it. What one left behind may let another go on: hence the repetition.
-    """
-    alone = len(order) < 2
-    before: list[tuple[str, tuple[int, ...]]] | None = None
-    while before != (now := _standing(order)) and now:
-        before = now
-        for lane in order:
-            if lane.state is LaneState.BLOCKED:
-                _go_on(world, lane, alone=alone)
-        if alone:
-            break
-    if not alone:
-        _signal(world, [lane for lane in order if lane.state is LaneState.BLOCKED], signal.SIGCONT)
-    crashes.settle_orphans(world)
+
+def kill(world: World, lane: Lane, label: str | None) -> None:
+    """SIGKILL an actor by decision, and let those go on that waited for it."""
+    waiters = hold(world, lane.backend_pid)
+    crashes.kill(world, lane, label)
+    release(world, waiters)
 
 
 def found_dead(world: World, lane: Lane) -> None:
-    """Record a death that nobody decided, and find out where those stand that waited for the dead."""
-    waiters = waiting.waiting_on(world, lane.backend_pid)
-    crashes.unplanned(world, lane)
-    if len(waiters) > 1:  # they were freed before anybody could choose among them
+    """Record an actor that died between two decisions, and let those go on that waited for it."""
+    waiters = hold(world, lane.backend_pid)
+    if len(waiters) > 1:  # they may have raced before its death was noticed
         world.is_deterministic = False
-    for waiter in waiters:
-        if waiter.state is LaneState.BLOCKED:
-            recheck(world, waiter)
+    crashes.unplanned(world, lane)
+    release(world, waiters)
 
 
-def _standing(order: Sequence[Lane]) -> list[tuple[str, tuple[int, ...]]]:
-    """Who still waits, and for whom."""
-    return [(lane.actor, lane.blockers) for lane in order if lane.state is LaneState.BLOCKED]
+def _first(world: World, free: Sequence[Lane]) -> Lane:
+    """Decide who goes first. Orphans do, without a decision: what they still do is undone when they leave."""
+    if len(free) == 1 or free[0].process is None:
+        return free[0]
+    decision = world.decider.wake(world.view(), [lane.actor for lane in free])
+    world.recorder.decisions.append(decision)
+    return next(lane for lane in free if lane.actor == decision.actor)
 
 
-def _go_on(world: World, lane: Lane, *, alone: bool) -> None:
-    if not alone:
-        _signal(world, [lane], signal.SIGCONT)
-    recheck(world, lane)
-    if not alone and lane.state is LaneState.BLOCKED:
-        _signal(world, [lane], signal.SIGSTOP)
-
-
-def recheck(world: World, lane: Lane) -> None:
-    """Find out where a blocked statement stands now."""
+def _go_on(world: World, lane: Lane) -> bool:
+    """Wait for what a waiter does now that it was freed. False: it waits for another lock."""
+    if lane.process is None:
+        left = crashes.has_left(world, lane)
+        if left:
+            world.orphans.remove(lane)
+        return left
     report = waiting.outcome(world, lane)
+    if report is Waited.BLOCKED:
+        return False
     if report is Waited.DEAD:
-        found_dead(world, lane)
+        crashes.died_in_step(world, lane)
     elif not isinstance(report, Waited):
-        ends = lane.pending is not None and lane.pending.ends
         stepping.finish(world, lane, report)
-        if ends:
-            settle(world, choose(world, lane.backend_pid))
+    return True
 
 
 def _signal(world: World, lanes: Sequence[Lane], number: signal.Signals) -> None:

@@ -79,14 +79,6 @@ class Lane:
 
 
 @dataclass(slots=True)
-class Orphan:
-    """The session of a dead actor whose statement still waits for a lock: it holds its own locks until it is freed."""
-
-    lane: Lane
-    """A copy of the actor as it was when it died."""
-
-
-@dataclass(slots=True)
 class Ghost:
     """A dead incarnation's claim, whose writes are replayed once its ownership was ended by another."""
 
@@ -120,7 +112,8 @@ class World:
     """The one in use; a poisoned one is left behind."""
     cohort: frozenset[str] = frozenset()
     """Job ids; for membership tests only."""
-    orphans: list[Orphan] = field(default_factory=list)
+    orphans: list[Lane] = field(default_factory=list)
+    """Sessions of dead actors whose statements still wait for a lock: they hold their own locks until they are freed."""
     ghosts: list[Ghost] = field(default_factory=list)
     transactions: dict[tuple[int, int], TransactionInfo] = field(default_factory=dict)
     """(backend pid, number in its session) -> who began it."""
@@ -132,7 +125,7 @@ class World:
     txns_used: int = 0
     next_job: int = 1
     is_deterministic: bool = True
-    """False once a choice could not be enforced, e.g. which waiter wakes."""
+    """False once a choice could not be enforced, e.g. which waiter wakes, or an actor died in the middle of a step."""
 
     def view(self) -> View:
         """What a strategy sees."""
@@ -143,6 +136,6 @@ class World:
         """Return an actor's lane."""
         return next(lane for lane in self.lanes if lane.actor == actor)
 
-    def any_blocked(self) -> bool:
-        """Whether some actor's statement waits for a lock."""
-        return bool(self.orphans) or any(lane.state is LaneState.BLOCKED for lane in self.lanes)
+    def waiters(self) -> list[Lane]:
+        """Whose statements wait for a lock: orphans first, then actors in declared order."""
+        return [*self.orphans, *(lane for lane in self.lanes if lane.state is LaneState.BLOCKED)]

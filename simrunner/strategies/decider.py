@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from simrunner.errors import Divergence
-from simrunner.model.tape import STEP, WAKE, Decision
-from simrunner.model.view import View
+from simrunner.model.tape import KILL, STEP, UNPLANNED, WAKE, Decision
+from simrunner.model.view import LaneState, LaneView, View
 from simrunner.strategies.strategy import Strategy
 
 
@@ -19,6 +19,9 @@ class Decider(Protocol):
 
     def wake(self, view: View, waiters: Sequence[str]) -> Decision:
         """Return which of several waiters goes first."""
+
+    def death(self, view: View) -> str | None:
+        """Return who dies now without a decision, as it did when the tape was made."""
 
     def confirm(self, decision: Decision) -> None:
         """Take note of a decision that follows from the workload alone, such as the next round."""
@@ -43,6 +46,10 @@ class SeededDecider:
         """See Decider."""
         return Decision(WAKE, self._strategy.next_waiter(view, waiters))
 
+    def death(self, view: View) -> str | None:
+        """See Decider: nobody."""
+        return None
+
     def confirm(self, decision: Decision) -> None:
         """See Decider: nothing to compare with."""
 
@@ -58,10 +65,19 @@ class TapeDecider:
         """See Decider."""
         decision = self._take()
         lane = next((lane for lane in view.lanes if lane.actor == decision.actor), None)
-        if decision.kind in (STEP,) and (lane is None or lane not in view.enabled() or lane.label != decision.label):
+        if decision.kind not in (STEP, KILL):
+            raise self._divergence(decision, "a step is due")
+        if lane is None or not _can(decision, lane):
             standing = "is not there" if lane is None else f"is {lane.state} at {lane.label}"
             raise self._divergence(decision, f"{decision.actor} {standing}")
         return decision
+
+    def death(self, view: View) -> str | None:
+        """See Decider."""
+        following = self._decisions[self._next] if self._next < len(self._decisions) else None
+        if following is None or (following.kind, following.label) != (KILL, UNPLANNED):
+            return None
+        return self.decide(view).actor
 
     def wake(self, view: View, waiters: Sequence[str]) -> Decision:
         """See Decider."""
@@ -90,6 +106,13 @@ class TapeDecider:
             f"step {self._next}: the tape says {_words(expected)}, but {met}."
             " The design, the server or simrunner is not what it was when the tape was made"
         )
+
+
+def _can(decision: Decision, lane: LaneView) -> bool:
+    """Whether the actor stands where it stood when the tape was made."""
+    if decision.kind == STEP:
+        return lane.state is LaneState.PARKED and lane.label == decision.label
+    return lane.state is not LaneState.DEAD and decision.label in (UNPLANNED, lane.crash_point)
 
 
 def _words(decision: Decision) -> str:
