@@ -8,10 +8,12 @@ from simrunner.runtime import clock
 from simrunner.runtime.client import Client
 from simrunner.runtime.libpq import quote
 from simrunner.runtime.messages import Action, Order, Returned
-from simrunner.runtime.session import Subject, Transaction, Values
+from simrunner.runtime.session import StatementFailed, Subject, Transaction, Values
 
 READS = ("candidates", "count", "explain", "lock-table")
 """Actions whose statement simrunner builds from the design's own files."""
+ENDS = ("complete", "fail", "release")
+"""Writes with which an owner has done with its claim."""
 
 
 def act(client: Client, order: Order) -> bool:
@@ -19,12 +21,13 @@ def act(client: Client, order: Order) -> bool:
     action = order.action
     if action is None:
         return False
+    if client.holds_claim and action.do in ("begin", "claim"):
+        _end(client, "COMMIT")
     if action.do == "begin":
         client.session.begin("session", Subject(), isolation=action.isolation)
         client.open_operation = "session"
     elif action.do in ("commit", "rollback"):
-        operation, client.open_operation = client.open_operation or "session", None
-        client.session.end(action.do.upper(), operation, client.subject)
+        _end(client, action.do.upper())
     elif action.do in ("work-start", "work-end"):
         client.session.local(action.do, client.subject, None)
     elif action.do == "enqueue":
@@ -32,6 +35,11 @@ def act(client: Client, order: Order) -> bool:
     else:
         _operate(client, action)
     return False
+
+
+def _end(client: Client, verb: str) -> None:
+    operation, client.open_operation, client.holds_claim = client.open_operation or "session", None, False
+    client.session.end(verb, operation, client.subject)
 
 
 def _enqueue(client: Client, action: Action) -> None:
@@ -51,9 +59,26 @@ def _operate(client: Client, action: Action) -> None:
     if source is None:
         return
     subject = _subject(client, action)
-    returned = _run(client, action.do, source, _values(client, action, subject), subject)
+    if action.do == "claim" and client.open_operation is None and client.design.work_in_claim_transaction:
+        client.session.begin("claim", subject)
+        client.open_operation, client.holds_claim = "claim", True
+    returned = _run_in_claim(client, action.do, source, _values(client, action, subject), subject)
     if action.do == "claim" and returned:
         client.subject = Subject(returned[0].job, returned[0].token, returned[0].attempt)
+    elif client.holds_claim and action.write is None and action.do in ("claim", *ENDS):
+        _end(client, "COMMIT")
+
+
+def _run_in_claim(
+    client: Client, operation: str, source: OperationSource, values: Values, subject: Subject
+) -> tuple[Returned, ...]:
+    """Run an operation; the transaction of a claim that the work is done in ends with the first failure."""
+    try:
+        return _run(client, operation, source, values, subject)
+    except StatementFailed:
+        if client.holds_claim:
+            _end(client, "ROLLBACK")
+        raise
 
 
 def _run(client: Client, operation: str, source: OperationSource, values: Values, subject: Subject) -> tuple[Returned, ...]:

@@ -23,6 +23,8 @@ class Client:
     """Scripted session: the job and token of its last claim."""
     open_operation: str | None = None
     """Scripted session: what the transaction that the script holds open has done; None: there is none."""
+    holds_claim: bool = False
+    """Scripted session: a claim has begun the open transaction, because the design does the work inside it."""
 
     def next_token(self) -> str:
         """A token unique to the attempt: identity and claim ordinal."""

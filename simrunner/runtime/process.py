@@ -26,7 +26,7 @@ from simrunner.runtime import libpq
 from simrunner.runtime.client import Client
 from simrunner.runtime.gate import ActorGate, PipeGate
 from simrunner.runtime.messages import BARRIER, ROUND, Intent
-from simrunner.runtime.programs import PROGRAMS, perform
+from simrunner.runtime.programs import perform, program_of
 from simrunner.runtime.session import ConnectionLost, Session
 
 _PR_SET_PDEATHSIG = 1
@@ -142,7 +142,7 @@ def _live(spec: ActorSpec, end: socket.socket) -> None:
         libpq.expect(libpq.run(connection, statement), f"preparing the session of {spec.identity}")
     gate = ActorGate(end, connection.backend_pid)
     client = Client(Session(connection, gate, spec.design, spec.superuser), spec.design, spec.workload, spec.identity)
-    program, rest_point = PROGRAMS[spec.program]
+    program, rest_point = program_of(spec.program, spec.design)
     acted = False
     while connection.status == pq.ConnStatus.OK:
         order = gate.next_order(Intent(ROUND, crash_point=rest_point if acted else None))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from simrunner.model.design import Design
 from simrunner.runtime.acting import act
 from simrunner.runtime.client import Client
 from simrunner.runtime.messages import Order, Returned, Write
-from simrunner.runtime.session import StatementFailed, Subject, Values
+from simrunner.runtime.session import StatementFailed, Subject, Transaction, Values
 
 COMPLETE_POINTS = ("after-effect-before-complete", "after-complete-before-commit")
 """Crash points at the BEGIN and at the COMMIT of a completion."""
@@ -22,6 +23,21 @@ def work(client: Client, order: Order) -> bool:
         client.session.local("work-end", subject, "during-work")
         _write(client, "effect", subject, client.identity)
         _write(client, "complete", subject, client.identity, before=COMPLETE_POINTS[0], before_commit=COMPLETE_POINTS[1])
+    return bool(claims)
+
+
+def work_inside(client: Client, order: Order) -> bool:
+    """Do all that `work` does in the transaction of the claim, which lasts as long as the work. True: something was claimed."""
+    token = client.next_token()
+    with client.session.transaction("claim", Subject(token=token), "before-claim") as transaction:
+        claims = transaction.run(client.design.operations["claim"], _claim_values(client, token))
+        for claim in claims:
+            subject = Subject(claim.job, claim.token, claim.attempt)
+            client.session.local("work-start", subject, "after-claim-before-commit")
+            client.session.local("work-end", subject, "during-work")
+            _write_inside(client, transaction, "effect", subject)
+            _write_inside(client, transaction, "complete", subject, before=COMPLETE_POINTS[0])
+            transaction.commit_point = COMPLETE_POINTS[1]
     return bool(claims)
 
 
@@ -70,6 +86,16 @@ PROGRAMS: dict[str, tuple[Program, str | None]] = {
 """Program of each kind of actor, and the crash point at which it stands when its opportunity is used up."""
 
 
+def program_of(kind: str, design: Design) -> tuple[Program, str | None]:
+    """Return the program of a kind of actor and its last crash point.
+
+    Where the work is done in the claim's transaction there is one COMMIT, and a worker stands behind it at `after-commit`.
+    """
+    if kind == "worker" and design.work_in_claim_transaction:
+        return work_inside, "after-commit"
+    return PROGRAMS[kind]
+
+
 def perform(client: Client, program: Program, order: Order) -> bool:
     """Run a program once. A failed statement ends the opportunity: the transaction was rolled back and recorded."""
     try:
@@ -80,14 +106,8 @@ def perform(client: Client, program: Program, order: Order) -> bool:
 
 def _claim(client: Client) -> tuple[Returned, ...]:
     token = client.next_token()
-    values: Values = {
-        "worker_id": client.identity,
-        "token": token,
-        "batch": client.workload.batch,
-        "lease_ms": client.workload.lease_ms,
-    }
     with client.session.transaction("claim", Subject(token=token), "before-claim") as transaction:
-        claimed = transaction.run(client.design.operations["claim"], values)
+        claimed = transaction.run(client.design.operations["claim"], _claim_values(client, token))
         if claimed:
             transaction.commit_point = "after-claim-before-commit"
     return claimed
@@ -104,7 +124,30 @@ def _write(
 ) -> None:
     if not client.design.offers(operation):
         return
-    values: Values = {
+    with client.session.transaction(operation, subject, before) as transaction:
+        transaction.run(client.design.operations[operation], _write_values(client, subject, worker_id))
+        transaction.commit_point = before_commit
+
+
+def _write_inside(
+    client: Client, transaction: Transaction, operation: str, subject: Subject, *, before: str | None = None
+) -> None:
+    if client.design.offers(operation):
+        transaction.operation, transaction.subject = operation, subject
+        transaction.run(client.design.operations[operation], _write_values(client, subject, client.identity), before)
+
+
+def _claim_values(client: Client, token: str) -> Values:
+    return {
+        "worker_id": client.identity,
+        "token": token,
+        "batch": client.workload.batch,
+        "lease_ms": client.workload.lease_ms,
+    }
+
+
+def _write_values(client: Client, subject: Subject, worker_id: str) -> Values:
+    return {
         "worker_id": worker_id,
         "token": subject.token,
         "job_id": subject.job,
@@ -114,9 +157,6 @@ def _write(
         "retry_delay_ms": client.workload.retry_delay_ms,
         "lease_ms": client.workload.lease_ms,
     }
-    with client.session.transaction(operation, subject, before) as transaction:
-        transaction.run(client.design.operations[operation], values)
-        transaction.commit_point = before_commit
 
 
 def _subject(write: Write) -> Subject:

@@ -43,14 +43,16 @@ class Transaction:
 
     def __init__(self, session: Session, operation: str, subject: Subject) -> None:
         self._session = session
-        self._operation = operation
-        self._subject = subject
+        self.operation = operation
+        """What its next statement is part of. The transaction is named after the last one."""
+        self.subject = subject
         self.commit_point: str | None = None
 
-    def run(self, source: OperationSource, values: Values) -> tuple[Returned, ...]:
+    def run(self, source: OperationSource, values: Values, before: str | None = None) -> tuple[Returned, ...]:
         """Run the statements of an operation and return its mapped result. Raises StatementFailed.
 
         A statement that uses a parameter named like a column of the one before runs once for each row which that one returned.
+        `before` is the crash point at which the operation's first statement stands.
         """
         columns: tuple[str, ...] = ()
         rows: list[tuple[str | None, ...]] = []
@@ -59,22 +61,25 @@ class Transaction:
             fed = [dict(zip(columns, row, strict=True)) for row in rows] if _is_fed(statement, columns) else [{}]
             rows, returned = [], ()
             for row_values in fed:
-                reply, mapped = self._statement(source, number, {**values, **row_values})
+                reply, mapped = self._statement(source, number, {**values, **row_values}, before)
+                before = None
                 columns = reply.columns
                 rows += reply.rows
                 returned += mapped
         return returned
 
-    def _statement(self, source: OperationSource, number: int, values: Values) -> tuple[Reply, tuple[Returned, ...]]:
+    def _statement(
+        self, source: OperationSource, number: int, values: Values, crash_point: str | None
+    ) -> tuple[Reply, tuple[Returned, ...]]:
         statement = source.statements[number - 1]
         last = number == len(source.statements)
         intent = Intent(
-            f"{self._operation}:{number}",
-            self._operation,
+            f"{self.operation}:{number}",
+            self.operation,
             str(number),
-            None,
-            *self._subject,
-            probes=self._operation == "claim" and number == 1,
+            crash_point,
+            *self.subject,
+            probes=self.operation == "claim" and number == 1,
         )
         reply = self._session.statement(intent, statement, values, source.results if last else {})
         if reply.sqlstate is not None:
@@ -105,9 +110,9 @@ class Session:
         try:
             yield transaction
         except StatementFailed:
-            self.end("ROLLBACK", operation, subject)
+            self.end("ROLLBACK", transaction.operation, transaction.subject)
             raise
-        self.end("COMMIT", operation, subject, transaction.commit_point)
+        self.end("COMMIT", transaction.operation, transaction.subject, transaction.commit_point)
 
     def begin(self, operation: str, subject: Subject, before: str | None = None, isolation: str | None = None) -> None:
         """Park, then begin a transaction, at the design's isolation level unless another is named."""
