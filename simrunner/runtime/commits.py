@@ -68,9 +68,10 @@ def job_columns(world: World, change: Change) -> dict[str, Any]:
 def _record(world: World, transaction: CommittedTransaction, current: dict[str, JobRow] | None) -> None:
     who = _who(world, transaction)
     state_tables = {state.table for state in world.design.state_tables}
-    jobs = _last_changes(change for change in transaction.changes if change.relation in state_tables)
-    if any(change.op == "TRUNCATE" for change in transaction.changes):
-        jobs = dict.fromkeys(list(world.committed.rows))
+    changes = [change for change in transaction.changes if change.relation in state_tables]
+    jobs = _last_changes(changes)
+    if any(change.op == "TRUNCATE" for change in changes):
+        jobs = {**dict.fromkeys(world.committed.rows), **jobs}
         current = {row.job: row for row in world.observer.all_jobs()}
     for job, change in jobs.items():
         row = _row(world, job, change) if current is None else current.get(job)

@@ -6,7 +6,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.synchronize import Barrier
 from time import monotonic
@@ -14,7 +14,7 @@ from typing import Any
 
 from psycopg.pq.abc import PGconn
 
-from simrunner.errors import Interrupted, SimrunnerError
+from simrunner.errors import Interrupted, ServerError, SimrunnerError
 from simrunner.faults import plan
 from simrunner.history.context import AuditRow
 from simrunner.limits import LIMITS
@@ -24,7 +24,7 @@ from simrunner.model.event import OBSERVER
 from simrunner.model.tape import Decision
 from simrunner.model.view import ArmedFault
 from simrunner.model.workload import Workload
-from simrunner.runtime import actors, clock, libpq, phases, process, setup
+from simrunner.runtime import actors, clock, libpq, phases, process, setup, waking
 from simrunner.runtime.committed import Committed
 from simrunner.runtime.database import Database
 from simrunner.runtime.observer import Observer
@@ -89,28 +89,32 @@ def execute(request: Request, folder: RunFolder, database: Database, watcher: Wa
     except (Interrupted, KeyboardInterrupt):
         folder.update_run(status=INTERRUPTED)
         raise
-    except SimrunnerError as error:
-        folder.update_run(status=FAILED, error=str(error))
+    except Exception as error:
+        words = str(error) if isinstance(error, SimrunnerError) else f"{type(error).__name__}: {error}"
+        folder.update_run(status=FAILED, error=words)
         raise
 
 
 @contextmanager
 def _coordinating(request: Request, folder: RunFolder, database: Database, watcher: Watcher) -> Iterator[World]:
     """Prepare the database and the world; whatever happens, no actor and no session stays."""
-    session = libpq.connect(database.conninfo("observer"))
-    journal = Journal(folder.path / JOURNAL)
-    world: World | None = None
-    try:
+    with ExitStack() as cleaning:
+        session = libpq.connect(database.conninfo("observer"))
+        cleaning.callback(session.finish)
+        journal = Journal(folder.path / JOURNAL)
+        cleaning.callback(journal.close)
         world = _world(request, database, session, journal, watcher)
+        cleaning.callback(_clean_up, world)
         yield world
+
+
+def _clean_up(world: World) -> None:
+    # A second Ctrl-C must not leave processes behind.
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        _end_all(world)
+        world.recorder.flush()
     finally:
-        # A second Ctrl-C must not leave processes behind.
-        previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        if world is not None:
-            _end_all(world)
-            world.recorder.flush()
-        journal.close()
-        session.finish()
         signal.signal(signal.SIGINT, previous)
 
 
@@ -224,15 +228,17 @@ def _audit_row(recorder: Recorder, reply: libpq.Reply, row: tuple[str | None, ..
 
 def _end_all(world: World) -> None:
     """Kill what still runs and wait until its backends have gone."""
-    alive = [lane for lane in world.lanes if lane.process is not None]
-    for lane in alive:
+    left = [*world.orphans, *(lane for lane in world.lanes if lane.process is not None)]
+    for lane in left:
         if lane.process is not None:
             process.kill(lane.process)
             lane.process.gate.close()
             lane.process = None
+    waking.go_on_all(world, left)
     deadline = monotonic() + LIMITS.interrupt_seconds
-    while any(world.observer.is_alive(lane.backend_pid) for lane in alive) and monotonic() < deadline:
-        continue
+    with suppress(ServerError):  # the server itself may be gone; the first failure is the one to tell
+        while any(world.observer.is_alive(lane.backend_pid) for lane in left) and monotonic() < deadline:
+            continue
 
 
 def _seed_session(seed: int, name: str) -> str:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from psycopg.pq.abc import PGconn
 
+from simrunner.config import place_of
 from simrunner.errors import DesignError
 from simrunner.limits import LIMITS
 from simrunner.model.design import Design, OrderColumn
@@ -169,10 +170,12 @@ class _Layout(NamedTuple):
     places: tuple[int, ...]
     order: tuple[_OrderPlace, ...]
     path: str
+    """`file:line` of jobs.sql."""
 
     @classmethod
     def of(cls, reply: Reply, design: Design) -> _Layout:
-        path = design.operations["jobs"].path
+        source = design.operations["jobs"]
+        path = place_of(design, source, source.statements[0])
         wanted = (*_JOB_COLUMNS, *(column.column for column in design.promises.order))
         missing = [name for name in wanted if name not in reply.columns]
         if missing:

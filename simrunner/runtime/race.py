@@ -17,6 +17,7 @@ from time import monotonic
 
 from simrunner.errors import StepStuck
 from simrunner.limits import LIMITS
+from simrunner.model.operations import WORKER_CRASH_POINTS
 from simrunner.model.tape import KILL, UNPLANNED, Decision
 from simrunner.model.view import ArmedFault, LaneState
 from simrunner.runtime import commits, crashes, process, stepping
@@ -34,6 +35,8 @@ class Race:
     workers: Sequence[Lane]
     number: int
     barrier: int
+    stops: dict[str, ArmedFault | None]
+    """The fault that is due for a worker in this round."""
     told: list[tuple[Lane, Report | str]] = field(default_factory=list)
     """What was told, in order: a report, or how the process ended."""
     passed: set[str] = field(default_factory=set)
@@ -48,15 +51,14 @@ def play(world: World, workers: Sequence[Lane], number: int) -> bool:
 
     Returns whether a worker died before it passed the barrier, which must then not be used again.
     """
-    race = Race(workers, number, world.barrier)
+    race = Race(workers, number, world.barrier, {lane.actor: _stop(world, lane) for lane in workers})
     stepping.probe_round(world, len(workers))
     world.recorder.flush()
-    stops = {lane.actor: _stop(world, lane) for lane in workers}
-    if _gather(world, race, stops):
+    if _gather(world, race):
         _release(world, race)
         _collect(world, race)
-    _record(world, race, stops)
-    struck = [stop for stop in stops.values() if stop is not None and _struck(race, stop)]
+    _record(world, race)
+    struck = [stop for stop in race.stops.values() if stop is not None and _struck(race, stop)]
     world.armed[:] = [fault for fault in world.armed if fault not in struck]
     return race.poisoned
 
@@ -64,7 +66,8 @@ def play(world: World, workers: Sequence[Lane], number: int) -> bool:
 def _stop(world: World, lane: Lane) -> ArmedFault | None:
     """The fault that is due for a worker in this round."""
     number = world.recorder.round or 0
-    return next((fault for fault in world.armed if fault.round <= number and fault.actor in (None, lane.actor)), None)
+    due = (fault for fault in world.armed if fault.round <= number and fault.spec.crash_point in WORKER_CRASH_POINTS)
+    return next((fault for fault in due if fault.actor in (None, lane.actor)), None)
 
 
 def _struck(race: Race, fault: ArmedFault) -> bool:
@@ -75,10 +78,10 @@ def _struck(race: Race, fault: ArmedFault) -> bool:
     )
 
 
-def _gather(world: World, race: Race, stops: dict[str, ArmedFault | None]) -> bool:
+def _gather(world: World, race: Race) -> bool:
     """Hand out the orders and wait until every worker is ready. False: one died, the round is called off."""
     for lane in race.workers:
-        stop = stops[lane.actor]
+        stop = race.stops[lane.actor]
         lane.order = Order(race.number, barrier=race.barrier, stop_at=stop.spec.crash_point if stop else None)
         _open(lane, Go(world.recorder.now_us, order=lane.order))
     ready = [lane for lane in race.workers if _is_ready(race, lane)]
@@ -147,11 +150,11 @@ def _hear(race: Race, lane: Lane) -> None:
         return
     race.passed.add(lane.actor)
     race.told.append((lane, report))
-    if report.intent.label == ROUND:
+    if report.waits:  # it rests, or stands at the crash point at which it is to be killed
         race.running.remove(lane)
-    elif report.waits:
-        race.told.append((lane, process.kill(lane.process)))
-        race.running.remove(lane)
+        stop = race.stops[lane.actor]
+        if stop is not None and report.intent.crash_point == stop.spec.crash_point:
+            race.told.append((lane, process.kill(lane.process)))
 
 
 def _free_stuck(race: Race) -> None:
@@ -162,7 +165,7 @@ def _free_stuck(race: Race) -> None:
             race.running.remove(lane)
 
 
-def _record(world: World, race: Race, stops: dict[str, ArmedFault | None]) -> None:
+def _record(world: World, race: Race) -> None:
     for lane, told in race.told:
         if isinstance(told, str):
             crashes.wait_until_gone(world, lane)
@@ -174,14 +177,15 @@ def _record(world: World, race: Race, stops: dict[str, ArmedFault | None]) -> No
                 lane.pending = told.intent
                 stepping.begin(world, lane, told.intent)
         else:
-            _record_end(world, race, lane, told, stops[lane.actor])
+            _record_end(world, race, lane, told)
     commits.record_until(world, None)
     for lane in race.workers:
         if lane.process is not None:
             lane.order, lane.state = None, LaneState.RESTING
 
 
-def _record_end(world: World, race: Race, lane: Lane, ended: str, stop: ArmedFault | None) -> None:
+def _record_end(world: World, race: Race, lane: Lane, ended: str) -> None:
+    stop = race.stops[lane.actor]
     point = lane.intent.crash_point if lane.intent and lane.pending is None else None
     planned = stop is not None and point == stop.spec.crash_point
     world.recorder.decide(Decision(KILL, lane.actor, point if planned else UNPLANNED))

@@ -163,9 +163,9 @@ def _record_report(world: World, lane: Lane, intent: Intent, outcome: Outcome) -
 def _end_transaction(world: World, lane: Lane, intent: Intent, outcome: Outcome) -> None:
     committed = intent.statement == "COMMIT" and outcome.sqlstate is None
     if committed and intent.operation == "claim":
-        lane.held.update((row.token or "", row) for row in lane.claimed)
+        lane.held.update(((row.job or "", row.token or ""), row) for row in lane.claimed)
     if committed and intent.operation in ("complete", "fail", "release"):
-        lane.held.pop(intent.token or "", None)
+        lane.held.pop((intent.job or "", intent.token or ""), None)
     if lane.order is not None and lane.order.barrier is not None:
         commits.record_until(world, (lane.backend_pid, lane.begun))
     else:

@@ -60,6 +60,12 @@ def found_dead(world: World, lane: Lane) -> None:
     release(world, waiters)
 
 
+def go_on_all(world: World, lanes: Sequence[Lane]) -> None:
+    """Continue backends that an interrupted step may have left stopped: they could not end."""
+    if world.can_signal_backends:
+        _signal(world, [lane for lane in lanes if lane.backend_pid], signal.SIGCONT)
+
+
 def _first(world: World, free: Sequence[Lane]) -> Lane:
     """Decide who goes first. Orphans do, without a decision: what they still do is undone when they leave."""
     if len(free) == 1 or free[0].process is None:

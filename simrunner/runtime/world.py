@@ -55,8 +55,8 @@ class Lane:
     txn_time: int | None = None
     blockers: tuple[int, ...] = ()
     """Backends that block its statement."""
-    held: dict[str, Returned] = field(default_factory=dict)
-    """Acknowledged claims that it has not completed, by token."""
+    held: dict[tuple[str, str], Returned] = field(default_factory=dict)
+    """Acknowledged claims that it has not completed, by job and token: a batch has one token."""
     claimed: tuple[Returned, ...] = ()
     """What its open claim transaction returned."""
 
