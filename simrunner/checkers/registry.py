@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from simrunner.checkers import (
+    as_scripted,
     attempts_accounted,
     claim_atomic,
     claim_durable,
@@ -18,6 +19,7 @@ from simrunner.checkers import (
     no_false_empty,
     no_job_lost,
     ownership_complete,
+    short_claim_transaction,
     single_live_claim,
     starvation_freedom,
     token_unique,
@@ -36,6 +38,8 @@ class Checker:
     check: Callable[[History], Judgement]
     needs_operation: str | None = None
     """The operation without which the invariant is `not offered`."""
+    promised_by_script: bool = False
+    """The script of a workload promises it, not the design: it is judged wherever there is a script."""
 
 
 CHECKERS: tuple[Checker, ...] = (
@@ -51,8 +55,15 @@ CHECKERS: tuple[Checker, ...] = (
     Checker("starvation-freedom", "only so many claims pass a free job while it waits", starvation_freedom.check, "claim"),
     Checker("attempts-accounted", "claims stay within the maximum and the counter tells them", attempts_accounted.check, "claim"),
     Checker("effect-once", "a successful job has exactly one committed effect", effect_once.check, "effect"),
+    Checker(
+        "short-claim-transaction",
+        "no transaction stays open from before the work to after it",
+        short_claim_transaction.check,
+        "claim",
+    ),
     Checker("legal-transition", "jobs change their state only as the design declares", legal_transition.check),
     Checker("no-job-lost", "every acknowledged job of the cohort comes to its end", no_job_lost.check),
     Checker("history-complete", "final rows, audit trail and recorded history agree", history_complete.check),
+    Checker("as-scripted", "each step of a script shows what the workload says", as_scripted.check, promised_by_script=True),
 )
 """Every invariant that can be judged. A new one has its own file and one line here."""

@@ -11,7 +11,6 @@ UNDECIDED: dict[str, str] = {
     "poison-isolated": "one bad row does not make statements over many rows fail again and again",
     "deadlock-freedom": "no statement ends as the victim of a deadlock",
     "serialization-retried": "a serialization failure is retried and does not strike one worker again and again",
-    "short-claim-transaction": "no transaction stays open from before the work to after it",
     "bounded-claim-cost": "a claim touches no more pages late in a run than early at equal depth",
     "wakeup-delivered": "an idle listener hears of an eligible job in time",
     "lease-clock": "a stored expiry is the declared lease after the writer's clock",
