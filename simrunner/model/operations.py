@@ -102,7 +102,7 @@ OPERATIONS: dict[str, Operation] = {
         Operation("effect", (*_WHO, "key"), ("job",)),
         Operation("reprioritize", ("job_id", "priority"), ("job",)),
         Operation("amend", ("job_id", "payload"), ("job",)),
-        Operation("report", (), ()),
+        Operation("report", (), ("state", "count")),
         Operation("jobs", (), (), observer=True),
         Operation("eligible", ("as_of",), ("job",), observer=True),
         Operation("audit", (), (), observer=True),

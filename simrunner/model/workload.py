@@ -145,6 +145,7 @@ SESSION_ACTIONS = (
     "enqueue",
     "candidates",
     "count",
+    "report",
     "lock-table",
     "explain",
     "work-start",

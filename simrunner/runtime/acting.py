@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from simrunner.model.design import OperationSource, Statement
-from simrunner.model.workload import OPERATION_ACTIONS
 from simrunner.runtime import clock
 from simrunner.runtime.client import Client
 from simrunner.runtime.libpq import quote
 from simrunner.runtime.messages import Action, Order, Returned
 from simrunner.runtime.session import StatementFailed, Subject, Transaction, Values
 
-READS = ("candidates", "count", "explain", "lock-table")
+BUILT = ("candidates", "count", "explain", "lock-table")
 """Actions whose statement simrunner builds from the design's own files."""
+READS = (*BUILT, "report")
+"""Actions that change no job: a transaction that changes one is named after that."""
 ENDS = ("complete", "fail", "release")
 """Writes with which an owner has done with its claim."""
 
@@ -55,7 +56,7 @@ def _enqueue(client: Client, action: Action) -> None:
 
 
 def _operate(client: Client, action: Action) -> None:
-    source = _built(client, action) if action.do in READS else client.design.operations.get(action.do)
+    source = _built(client, action) if action.do in BUILT else client.design.operations.get(action.do)
     if source is None:
         return
     subject = _subject(client, action)
@@ -86,7 +87,7 @@ def _run(client: Client, operation: str, source: OperationSource, values: Values
     if client.open_operation is None:
         with client.session.transaction(operation, subject) as transaction:
             return transaction.run(source, values)
-    if operation in OPERATION_ACTIONS or client.open_operation == "session":
+    if operation not in READS or client.open_operation == "session":
         client.open_operation = operation
     return Transaction(client.session, operation, subject).run(source, values)
 
@@ -124,9 +125,9 @@ def _built(client: Client, action: Action) -> OperationSource:
     """Build a statement from the design's files: its candidates with a lock or a count, a table lock, a plan."""
     text, results = {
         "candidates": (_candidates, {"job": "job"}),
-        "count": (_count, {"value": "count"}),
+        "count": (_count, {"count": "count"}),
         "lock-table": (_lock_table, {}),
-        "explain": (_explain, {"value": "QUERY PLAN"}),
+        "explain": (_explain, {"plan": "QUERY PLAN"}),
     }[action.do]
     statement = text(client, action)
     return OperationSource(action.do, "", statement.text, (statement,), results)

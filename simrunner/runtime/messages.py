@@ -42,6 +42,8 @@ class Returned(Struct, array_like=True, frozen=True):
     lease_until: str | None = None
     value: str | None = None
     """A reported number, or a line of a plan."""
+    state: str | None = None
+    """The state of the jobs that a reported number counts."""
 
 
 class Outcome(Struct, array_like=True, frozen=True):

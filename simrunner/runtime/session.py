@@ -193,10 +193,11 @@ def _mapped(reply: Reply, results: Mapping[str, str]) -> tuple[Returned, ...]:
             value(row, "token"),
             _integer(value(row, "attempt")),
             value(row, "lease_until"),
-            value(row, "value"),
+            value(row, "plan" if "plan" in place else "count"),
+            value(row, "state"),
         )
         for row in reply.rows
-        if value(row, "job") is not None or value(row, "value") is not None
+        if any(value(row, field) is not None for field in ("job", "count", "plan"))
     )
 
 

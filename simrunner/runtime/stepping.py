@@ -28,6 +28,8 @@ def begin(world: World, lane: Lane, intent: Intent) -> None:
         _begin_transaction(world, lane, intent)
     elif intent.operation is not None and lane.begun:
         _name_transaction(world, lane, intent.operation)
+    if lane.keeps_snapshot and lane.snapshot_seq is None and intent.operation != "lock-table" and not _is_control(intent):
+        lane.snapshot_seq = world.recorder.last_change_seq  # its first statement takes it, but LOCK TABLE takes none
     candidates = _probe(world, lane) if intent.probes else None
     rows = len(candidates) if candidates is not None else None
     world.recorder.event("sent", **_statement_columns(world, lane, intent), rows=rows)
@@ -90,9 +92,20 @@ def _begin_transaction(world: World, lane: Lane, intent: Intent) -> None:
     lane.txn = world.txns_used
     lane.txn_time = world.recorder.now_us
     lane.claimed = ()
+    lane.keeps_snapshot = _isolation(world, lane) != "read committed"
+    lane.snapshot_seq = None
     world.transactions[(lane.backend_pid, lane.begun)] = TransactionInfo(
         lane.actor, lane.incarnation, lane.session or 0, lane.txn, intent.operation, lane.txn_time
     )
+
+
+def _isolation(world: World, lane: Lane) -> str:
+    action = lane.order.action if lane.order is not None else None
+    return (action.isolation if action is not None else None) or world.design.isolation
+
+
+def _is_control(intent: Intent) -> bool:
+    return intent.statement in ("BEGIN", "COMMIT", "ROLLBACK")
 
 
 def _name_transaction(world: World, lane: Lane, operation: str) -> None:
@@ -129,13 +142,21 @@ def _record_outcome(world: World, lane: Lane, outcome: Outcome) -> None:
         world.recorder.event("failed", **columns, sqlstate=outcome.sqlstate, note=outcome.message)
     if intent.operation in READING:
         _record_returned(world, lane, intent, outcome.returned)
-    if intent.operation in REPORTING and outcome.sqlstate is None:
+    if intent.operation in REPORTING and outcome.returned:
         _record_report(world, lane, intent, outcome)
     if intent.operation == "claim" and outcome.returned:
-        lane.claimed = outcome.returned
-        world.last_claims[lane.actor] = (f"{lane.actor}.{lane.incarnation}", outcome.returned[0])
+        _note_claim(world, lane, outcome.returned)
     if intent.ends:
         _end_transaction(world, lane, intent, outcome)
+
+
+def _note_claim(world: World, lane: Lane, returned: tuple[Returned, ...]) -> None:
+    lane.claimed = returned
+    world.last_claims[lane.actor] = (f"{lane.actor}.{lane.incarnation}", returned[0])
+    info = world.transactions.get((lane.backend_pid, lane.begun))
+    if info is not None:
+        jobs = info.claimed.union(row.job for row in returned if row.job is not None)
+        world.transactions[(lane.backend_pid, lane.begun)] = replace(info, claimed=jobs)
 
 
 def _record_returned(world: World, lane: Lane, intent: Intent, returned: tuple[Returned, ...]) -> None:
@@ -152,12 +173,14 @@ def _record_returned(world: World, lane: Lane, intent: Intent, returned: tuple[R
 
 
 def _record_report(world: World, lane: Lane, intent: Intent, outcome: Outcome) -> None:
-    """Record a reported number, or a plan: its text depends on cost estimates and buffers, so it is only a note."""
-    lines = [row.value or "" for row in outcome.returned]
-    number = lines[0] if lines and intent.operation == "count" else None
-    note = None if number is not None else "\n".join(lines)
+    """Record each reported number, or a plan: its text depends on cost estimates and buffers, so it is only a note."""
     columns = _statement_columns(world, lane, intent)
-    world.recorder.event("report", **{**columns, "value": number}, note=note)
+    if intent.operation == "explain":
+        plan = "\n".join(row.value or "" for row in outcome.returned)
+        world.recorder.event("report", **{**columns, "value": None}, note=plan)
+        return
+    for row in outcome.returned:
+        world.recorder.event("report", **{**columns, "value": row.value}, to_state=row.state)
 
 
 def _end_transaction(world: World, lane: Lane, intent: Intent, outcome: Outcome) -> None:
@@ -171,7 +194,8 @@ def _end_transaction(world: World, lane: Lane, intent: Intent, outcome: Outcome)
     else:
         commits.record_new(world)
     world.transactions.pop((lane.backend_pid, lane.begun), None)
-    lane.txn = lane.txn_time = None
+    lane.txn = lane.txn_time = lane.snapshot_seq = None
+    lane.keeps_snapshot = False
     lane.claimed = ()
 
 
@@ -182,7 +206,7 @@ def _statement_columns(world: World, lane: Lane, intent: Intent) -> dict[str, An
         "operation": intent.operation,
         "crash_point": intent.crash_point,
         "value": intent.statement,
-        "snapshot_seq": world.recorder.last_change_seq or None,
+        "snapshot_seq": (world.recorder.last_change_seq if lane.snapshot_seq is None else lane.snapshot_seq) or None,
         "txn_time": lane.txn_time,
     }
 

@@ -30,6 +30,8 @@ class TransactionInfo:
     txn: int
     operation: str | None
     txn_time: int
+    claimed: frozenset[str] = frozenset()
+    """Job ids that its claims returned; for membership tests only."""
 
 
 @dataclass(slots=True)
@@ -53,6 +55,10 @@ class Lane:
     """Transactions that the session began."""
     txn: int | None = None
     txn_time: int | None = None
+    keeps_snapshot: bool = False
+    """Its transaction is REPEATABLE READ or SERIALIZABLE: all its statements see one snapshot."""
+    snapshot_seq: int | None = None
+    """The last committed change in that snapshot, once it was taken (0: none)."""
     blockers: tuple[int, ...] = ()
     """Backends that block its statement."""
     held: dict[tuple[str, str], Returned] = field(default_factory=dict)
