@@ -43,7 +43,7 @@ def judge(
     """
     examined = [_examine(checker, history) for checker in checkers]
     counted = frozenset(judges)
-    rows = [_row(one, one.checker.name in counted, history) for one in examined]
+    rows = [_row(one, one.checker.name in counted or _is_scripted(one, history), history) for one in examined]
     rows += [_unheard_of(name, history) for name in judges if all(one.checker.name != name for one in examined)]
     findings = tuple(finding for one in examined for finding in one.judgement.findings[: LIMITS.findings_per_invariant_max])
     return RunVerdict(
@@ -64,13 +64,18 @@ def _examine(checker: Checker, history: History) -> Examination:
 
 def _row(one: Examination, judged: bool, history: History) -> InvariantVerdict:
     findings = one.judgement.findings
-    promised = one.checker.name in history.context.promises.invariants
+    promised = one.checker.name in history.context.promises.invariants or _is_scripted(one, history)
     verdict = _verdict(one, promised, history)
     error = one.error
     if error is None and verdict is Verdict.UNKNOWN:
         error = "the run was interrupted: what it did not do any more cannot be judged"
     first = min(findings, key=lambda finding: finding.seq, default=None)
     return InvariantVerdict(one.checker.name, verdict, promised, judged, one.judgement.opportunities, len(findings), first, error)
+
+
+def _is_scripted(one: Examination, history: History) -> bool:
+    """Whether the workload's own script promises it."""
+    return one.checker.promised_by_script and any(step.expect for step in history.context.script)
 
 
 def _verdict(one: Examination, promised: bool, history: History) -> Verdict:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from simrunner.model.design import Ownership, Policies, Promises
 from simrunner.model.job import JobRow
+from simrunner.model.workload import ScriptStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +47,5 @@ class Context:
     """None: the design offers no audit trail, or the run was interrupted."""
     job_names: Mapping[int, str]
     token_names: Mapping[int, str]
+    script: tuple[ScriptStep, ...] = ()
+    """The steps of a scripted run with what each is expected to show; empty: rounds were played."""

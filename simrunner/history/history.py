@@ -11,6 +11,7 @@ from simrunner.history.calls import calls_of
 from simrunner.history.context import Context
 from simrunner.history.intervals import Call, LockInterval, OwnershipInterval, Transaction, WorkInterval, owner_of
 from simrunner.history.ownership import claims_of, ownership_of
+from simrunner.history.script import ScriptAction, actions_of
 from simrunner.history.transactions import transactions_of
 from simrunner.model.event import Event
 from simrunner.model.operations import FENCED_WRITES
@@ -137,6 +138,11 @@ class History:
     def rounds(self) -> tuple[ClaimRound, ...]:
         """The attempts to claim of each round together, in order."""
         return rounds_of(self.attempts)
+
+    @cached_property
+    def actions(self) -> tuple[ScriptAction, ...]:
+        """The steps of the script, in order; none where rounds were played."""
+        return actions_of(self.context.script, self.events)
 
     @cached_property
     def claim_reads(self) -> dict[int, tuple[Event, ...]]:

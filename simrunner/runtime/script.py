@@ -6,6 +6,7 @@ back, so that nobody stays blocked.
 
 from __future__ import annotations
 
+from simrunner.history.script import NOT_TAKEN
 from simrunner.model.event import OBSERVER
 from simrunner.model.tape import ADVANCE, ANALYZE, KILL, ROUND, VACUUM, Decision
 from simrunner.model.view import LaneState
@@ -13,9 +14,6 @@ from simrunner.model.workload import ScriptStep
 from simrunner.runtime import actors, rounds, stepping, waking
 from simrunner.runtime.messages import Action, Order, Write
 from simrunner.runtime.world import Lane, World
-
-NOT_TAKEN = "not taken"
-"""Value of the `report` event of a step whose actor is dead or still blocked."""
 
 
 def play(world: World) -> None:

@@ -11,7 +11,7 @@ import msgspec
 from simrunner.errors import RunFolderError
 from simrunner.history.context import Context
 from simrunner.model.design import Design, Ownership, Policies, Promises
-from simrunner.model.workload import Workload
+from simrunner.model.workload import ScriptStep, Workload
 from simrunner.store.final import FinalRows
 from simrunner.store.journal import Names
 
@@ -31,6 +31,7 @@ class _Document:
     batch: int
     max_attempts: int
     starvation_claims: int
+    script: tuple[ScriptStep, ...] = ()
 
 
 def context_document(design: Design, workload: Workload, mode: str) -> dict[str, Any]:
@@ -50,6 +51,7 @@ def context_document(design: Design, workload: Workload, mode: str) -> dict[str,
         "batch": workload.batch,
         "max_attempts": workload.max_attempts,
         "starvation_claims": workload.starvation_claims,
+        "script": [asdict(step) for step in workload.script],
     }
 
 
