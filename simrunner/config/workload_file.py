@@ -123,10 +123,10 @@ class ExperimentTable(Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class ControlEntry(Struct, forbid_unknown_fields=True, frozen=True):
-    """One `[[controls]]`: a design that is known to fail, which shows that the experiment can."""
+    """One `[[controls]]`: a design that is known to fail, which shows that the experiment can, or one to compare."""
 
     design: Name
-    violates: Name
+    violates: Name | None = None
 
 
 class WorkloadFile(Struct, forbid_unknown_fields=True, frozen=True):

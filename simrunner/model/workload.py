@@ -129,11 +129,12 @@ class Experiment:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """A design that is known to fail under the workload: without it a pass could be an experiment that sees nothing."""
+    """Another design under the same workload: one known to fail, without which a pass could be an experiment that sees
+    nothing, or one to compare."""
 
     design: str
-    violates: str
-    """The invariant that must be the root cause."""
+    violates: str | None = None
+    """The invariant that must be the root cause. None: the design is shown beside, and what it promises must hold."""
 
 
 OPERATION_ACTIONS = ("claim", "complete", "fail", "release", "heartbeat", "effect", "recover", "reprioritize", "amend")

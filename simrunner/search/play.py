@@ -25,6 +25,16 @@ def server_for(dsn: str | None, major: int) -> AbstractContextManager[Cluster]:
 def begin(request: Request, cluster: Cluster, results: Path, started: datetime) -> RunFolder:
     """Create and lock the folder of a run and write down all that determines it. Raises RecordingFailed."""
     folder = RunFolder.create(results, request.workload.name, request.design.name, request.seed, started)
+    return _determined(folder, request, cluster)
+
+
+def begin_part(request: Request, cluster: Cluster, path: Path, started: datetime) -> RunFolder:
+    """Create and lock the folder of a run that is part of another, at a path, as `begin` does. Raises RecordingFailed."""
+    folder = RunFolder.create_part(path, request.workload.name, request.design.name, request.seed, started)
+    return _determined(folder, request, cluster)
+
+
+def _determined(folder: RunFolder, request: Request, cluster: Cluster) -> RunFolder:
     folder.update_run(
         **asdict(_setup(request, cluster)),
         postgres={"major": cluster.major, "version": cluster.version_text},

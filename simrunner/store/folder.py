@@ -42,16 +42,38 @@ class RunFolder:
         self._lock = lock
 
     @classmethod
-    def create(cls, results: Path, workload: str, design: str, seed: int, started: datetime) -> Self:
+    def create(cls, results: Path, workload: str, design: str, seed: int, started: datetime, *, records: bool = True) -> Self:
         """Create `results/<workload>/<UTC time>-<design>-s<seed>/`, lock it and point the `latest` links at it.
 
         The folder takes its name only when it is complete (run.json, run.lock, an empty journal), so that a crash leaves no run
-        that cannot be opened. A name that is taken gets `-2`, `-3`, ... Raises RecordingFailed.
+        that cannot be opened. A name that is taken gets `-2`, `-3`, ...
+        `records=False`: it will hold other runs and has no events of its own. Raises RecordingFailed.
         """
         parent = results.resolve() / workload.replace("/", "-")
+        folder = cls._draft(parent, workload, design, seed, started, records=records)
+        moment = started.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
+        with files.recording(parent):
+            folder.path = _rename_to_free_name(folder.path, f"{moment}-{design.replace('/', '-')}-s{seed}")
+            _point(parent / LATEST, folder.path)
+            _point(parent.parent / LATEST, folder.path)
+        return folder
+
+    @classmethod
+    def create_part(cls, path: Path, workload: str, design: str, seed: int, started: datetime) -> Self:
+        """Create and lock the folder of a run that is part of another, at a path that is free. Raises RecordingFailed."""
+        folder = cls._draft(path.parent.resolve(), workload, design, seed, started, records=True)
+        with files.recording(path):
+            folder.path = folder.path.rename(folder.path.with_name(path.name))
+        return folder
+
+    @classmethod
+    def _draft(cls, parent: Path, workload: str, design: str, seed: int, started: datetime, *, records: bool) -> Self:
+        """Make a complete and locked run folder under a name that nobody looks for."""
         with files.recording(parent):
             parent.mkdir(parents=True, exist_ok=True)
             draft = _new_draft(parent)
+            if records:
+                _add_records(draft)
         folder = cls(draft, _take_lock(draft / RUN_LOCK))
         folder.write_json(
             RUN_JSON,
@@ -64,11 +86,6 @@ class RunFolder:
                 "seed": seed,
             },
         )
-        moment = started.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
-        with files.recording(parent):
-            folder.path = _rename_to_free_name(draft, f"{moment}-{design.replace('/', '-')}-s{seed}")
-            _point(parent / LATEST, folder.path)
-            _point(parent.parent / LATEST, folder.path)
         return folder
 
     @classmethod
@@ -166,10 +183,13 @@ def _new_draft(parent: Path) -> Path:
         with suppress(FileExistsError):
             draft.mkdir()
             break
+    return draft
+
+
+def _add_records(draft: Path) -> None:
     (draft / "events").mkdir()
     (draft / "events" / "journal").touch()
     (draft / "final").mkdir()
-    return draft
 
 
 def _take_lock(path: Path) -> int:

@@ -51,6 +51,27 @@ def test_nothing_but_the_run_and_the_links_is_left(folder: RunFolder, tmp_path: 
     assert sorted(path.name for path in folder.path.parent.iterdir()) == [folder.path.name, "latest"]
 
 
+def test_a_part_of_a_run_has_its_own_place_and_no_links(folder: RunFolder, tmp_path: Path) -> None:
+    path = folder.path / "experiments" / "basic"
+    with RunFolder.create_part(path, "basic", "reference", 1, NOON) as part:
+        assert (part.path, part.status()) == (path, "running")
+        assert (path / "events" / "journal").exists()
+    assert [each.name for each in path.parent.iterdir()] == ["basic"]
+    assert RunFolder.open(tmp_path / "latest").path == folder.path
+
+
+def test_a_part_never_takes_the_place_of_another(folder: RunFolder) -> None:
+    path = folder.path / "experiments" / "basic"
+    RunFolder.create_part(path, "basic", "reference", 1, NOON).close()
+    with pytest.raises(RecordingFailed):
+        RunFolder.create_part(path, "basic", "reference", 1, NOON)
+
+
+def test_a_run_of_runs_has_no_events_of_its_own(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path, "accept", "reference", 1, NOON, records=False) as folder:
+        assert sorted(path.name for path in folder.path.iterdir()) == ["run.json", "run.lock"]
+
+
 def test_status_running_complete_failed(folder: RunFolder) -> None:
     assert RunFolder.open(folder.path).status() == folder.status() == "running"
     folder.update_run(status="failed")
