@@ -129,8 +129,7 @@ class Experiment:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """Another design under the same workload: one known to fail, without which a pass could be an experiment that sees
-    nothing, or one to compare."""
+    """Another design under the same workload, to compare; or one known to fail, so that a pass is more than seeing nothing."""
 
     design: str
     violates: str | None = None
