@@ -48,19 +48,23 @@ class Committed:
         self._ready: list[tuple[tuple[int | str, ...], str]] = []
 
     def load(self, rows: Iterable[JobRow]) -> list[Change]:
-        """Take the state in which the run begins; returns one change per job, in claim order where there is one."""
+        """Take the state in which the run begins; returns one change per job, in claim order where there is one, else by id."""
         self.rows = {row.job: row for row in rows}
         self.generations = dict.fromkeys(self.rows, 0)
         ordered = sorted((row for row in self.rows.values() if _is_ranked(row)), key=_place)
         self._ready = [_place(row) for row in ordered]
         ranks = {row.job: rank for rank, row in enumerate(ordered, 1)}
-        others = [row for row in self.rows.values() if row.job not in ranks]
+        # in the order of their ids, numbers by value: the order in which a scan happens to return them must not name them
+        others = sorted((row for row in self.rows.values() if row.job not in ranks), key=lambda row: (len(row.job), row.job))
         return [Change(row.job, None, row, 0, True, (), ranks.get(row.job)) for row in (*ordered, *others)]
 
-    def apply(self, job: str, new: JobRow | None) -> Change:
-        """Take a job's row as it is committed now (None: it is gone)."""
+    def apply(self, job: str, new: JobRow | None, *, claimed: bool = False) -> Change:
+        """Take a job's row as it is committed now (None: it is gone).
+
+        `claimed`: the claim of the transaction that changed it had returned it. Then it is a claim whatever became of it.
+        """
         old = self.rows.get(job)
-        claims = _claims(old, new)
+        claims = 1 if claimed else _claims(old, new)
         generation = self.generations.get(job, 0) + claims
         self._move(old, new)
         if new is None:
