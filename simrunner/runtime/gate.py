@@ -102,15 +102,23 @@ class ActorGate:
         Raises SystemExit when the coordinator is gone.
         """
         waits = not self.free or (intent.crash_point is not None and intent.crash_point == self.stop_at)
-        self._end.send(encode(Report(self._outcome, intent, waits, self._backend_pid)))
+        packet = self._exchange(encode(Report(self._outcome, intent, waits, self._backend_pid)), waits)
         self._outcome = None
-        if waits:
-            packet = self._end.recv(_PACKET_BYTES)
-            if not packet:
-                raise SystemExit(0)
+        if packet is not None:
             self._go = decode_go(packet)
         self._began_ns = perf_counter_ns()
         return self._go
+
+    def _exchange(self, report: bytes, waits: bool) -> bytes | None:
+        """Send a report and, if the actor waits, return the answer. A coordinator that is gone ends the actor."""
+        try:
+            self._end.send(report)
+            packet = self._end.recv(_PACKET_BYTES) if waits else None
+        except (BrokenPipeError, ConnectionResetError):
+            raise SystemExit(0) from None
+        if packet == b"":
+            raise SystemExit(0)
+        return packet
 
     def finish(self, outcome: Outcome) -> None:
         """Keep the outcome of the step for the next report."""

@@ -30,6 +30,8 @@ from simrunner.runtime.programs import perform, program_of
 from simrunner.runtime.session import ConnectionLost, Session
 
 _PR_SET_PDEATHSIG = 1
+_OURS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that the coordinator handles."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -66,9 +68,12 @@ def spawn(spec: ActorSpec) -> Process:
     """Fork an actor. It reports when it is connected and parked at its first gate."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     coordinator = os.getpid()
+    # A signal between the fork and _detach would run the coordinator's handlers in the child.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _OURS)
     pid = os.fork()
     if pid == 0:
         _child(spec, theirs, coordinator)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
     theirs.close()
     return Process(pid, start_time(pid), PipeGate(ours))
 
@@ -126,6 +131,7 @@ def _detach(keep: int, coordinator: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _OURS)
     gc.freeze()
     # Close descriptors, never connections: closing a connection would end the coordinator's own session.
     for entry in list(Path("/proc/self/fd").iterdir()):
