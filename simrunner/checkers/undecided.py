@@ -10,7 +10,6 @@ UNDECIDED: dict[str, str] = {
     "enqueue-once": "an acknowledged key has one row, a unique key one that is alive",
     "poison-isolated": "one bad row does not make statements over many rows fail again and again",
     "deadlock-freedom": "no statement ends as the victim of a deadlock",
-    "serialization-retried": "a serialization failure is retried and does not strike one worker again and again",
     "bounded-claim-cost": "a claim touches no more pages late in a run than early at equal depth",
     "wakeup-delivered": "an idle listener hears of an eligible job in time",
     "lease-clock": "a stored expiry is the declared lease after the writer's clock",
@@ -18,6 +17,5 @@ UNDECIDED: dict[str, str] = {
     "fan-in-once": "the end of a group's last member completes the group exactly once",
     "single-leader": "there is one leader at a time, and only it does what only a leader may do",
     "nothing-leaked": "at the end nothing is held without an owner",
-    "report-complete": "a reported number is the one that committed truth says",
 }
 """Name -> the invariant in one line of plain words."""

@@ -11,7 +11,7 @@ from simrunner.model.event import Event
 class _Pending:
     """A call that is being put together."""
 
-    __slots__ = ("blocked", "freed", "outcome", "probes", "reads", "sent")
+    __slots__ = ("blocked", "freed", "outcome", "probes", "reads", "reports", "sent")
 
     def __init__(self, sent: Event, probes: list[Event]) -> None:
         self.sent = sent
@@ -20,6 +20,7 @@ class _Pending:
         self.blocked: list[Event] = []
         self.freed: list[Event] = []
         self.reads: list[Event] = []
+        self.reports: list[Event] = []
 
     def add(self, event: Event) -> None:
         if event.kind == "blocked":
@@ -28,14 +29,17 @@ class _Pending:
             self.freed.append(event)
         elif event.kind == "read":
             self.reads.append(event)
+        elif event.kind == "report":
+            self.reports.append(event)
         elif self.outcome is None:
             self.outcome = event
 
     def call(self) -> Call:
-        return Call(self.sent, self.outcome, tuple(self.probes), tuple(self.blocked), tuple(self.freed), tuple(self.reads))
+        parts = (self.probes, self.blocked, self.freed, self.reads, self.reports)
+        return Call(self.sent, self.outcome, *(tuple(part) for part in parts))
 
 
-_PARTS = frozenset({"blocked", "freed", "read", "ok", "failed", "unknown"})
+_PARTS = frozenset({"blocked", "freed", "read", "report", "ok", "failed", "unknown"})
 
 
 def calls_of(events: Iterable[Event]) -> tuple[Call, ...]:
@@ -53,6 +57,6 @@ def calls_of(events: Iterable[Event]) -> tuple[Call, ...]:
             pending = _Pending(event, probes.pop(event.actor, []))
             found.append(pending)
             current[event.session] = pending
-        elif event.kind in _PARTS and event.session in current:
+        elif event.kind in _PARTS and event.operation is not None and event.session in current:
             current[event.session].add(event)
     return tuple(pending.call() for pending in found)

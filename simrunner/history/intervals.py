@@ -27,6 +27,8 @@ class Call(NamedTuple):
     freed: tuple[Event, ...] = ()
     reads: tuple[Event, ...] = ()
     """The rows it returned, where such are recorded."""
+    reports: tuple[Event, ...] = ()
+    """The numbers it reported, or its plan."""
 
     @property
     def succeeded(self) -> bool:
@@ -69,7 +71,10 @@ class Transaction:
 
 @dataclass(frozen=True, slots=True)
 class OwnershipInterval:
-    """O(j,g): a job belongs to one owner, from its committed claim to the first transition that ends that claim."""
+    """O(j,g): a job belongs to one owner, from its committed claim to the first transition that ends that claim.
+
+    Where the row lock is the claim: from the `read` of the claim to the `ok` or `backend-gone` that ended its transaction.
+    """
 
     job: int
     generation: int
