@@ -71,9 +71,9 @@ def _judge(job: int, changes: tuple[Event, ...], maximum: int | None, executed: 
 
 def _charge(event: Event, claimed: bool, promises: Promises, policies: Policies) -> int:
     """By how much a change should raise the counter."""
-    if claimed:
+    if claimed and (promises.attempt_counted_at == "claim" or event.to_state == "claimed"):
         return int(promises.attempt_counted_at == "claim")
-    if event.kind != "transition" or event.from_state != "claimed":
+    if not claimed and (event.kind != "transition" or event.from_state != "claimed"):
         return 0
     if event.operation in _RECOVERY:
         return int(policies.recovery_charges_attempt)

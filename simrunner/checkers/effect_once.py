@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simrunner.checkers.wording import judged
+from simrunner.history.endings import succeeds
 from simrunner.history.history import History
+from simrunner.model.design import Policies
 from simrunner.model.event import Event
 from simrunner.model.verdict import Finding, Judgement
 
@@ -51,15 +53,15 @@ def _missing(history: History) -> Iterator[Finding]:
     jobs = {event.job for event in history.of_kind("effect")}
     keys = {event.key for event in history.of_kind("effect") if event.key is not None}
     for job, changes in history.changes.items():
-        done = _done(changes)
+        done = _done(changes, history.context.policies)
         if done is not None and job not in jobs and changes[-1].key not in keys:
-            text = f"Job {{job:{job}}} is done, but no effect of it was ever committed."
+            text = f"Job {{job:{job}}} ended with success, but no effect of it was ever committed."
             yield Finding(NAME, done.seq, job, (done.seq,), text)
 
 
-def _done(changes: tuple[Event, ...]) -> Event | None:
+def _done(changes: tuple[Event, ...], policies: Policies) -> Event | None:
     """The transition that ended a job with success, also where its row was deleted afterwards."""
     moves = [event for event in changes if event.kind == "transition"]
-    if moves and moves[-1].to_state is None:
+    if moves and moves[-1].to_state is None and not succeeds(moves[-1], policies):
         moves.pop()
-    return moves[-1] if moves and moves[-1].to_state == "done" else None
+    return moves[-1] if moves and succeeds(moves[-1], policies) else None

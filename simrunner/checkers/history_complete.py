@@ -56,12 +56,13 @@ def _differences(last: Event, row: JobRow | None, history: History) -> list[str]
 
 
 def _against_audit(audit: Sequence[AuditRow], history: History) -> Iterator[Finding]:
-    """Compare moves between states; insertions and deletions, which a trail of updates does not see, are left out."""
+    """Compare moves between states, insertions left out; deletions, which a trail of updates does not see, if it tells any."""
+    with_deletions = any(row.to_state is None for row in audit)
     with_attempts = any(row.attempt is not None for row in audit)
     with_tokens = any(row.token is not None for row in audit)
     trails = _trails(audit)
     for job in [*history.changes, *(job for job in trails if job not in history.changes)]:
-        moves = [event for event in history.changes.get(job, ()) if _is_move(event)]
+        moves = [event for event in history.changes.get(job, ()) if _is_move(event, with_deletions)]
         recorded = [_shown(_move(event), with_attempts, with_tokens) for event in moves]
         audited = [_shown(move, with_attempts, with_tokens) for move in trails.get(job, ())]
         if recorded != audited:
@@ -72,14 +73,15 @@ def _trails(audit: Sequence[AuditRow]) -> dict[int, list[Move]]:
     found: dict[int, list[Move]] = {}
     for row in audit:
         moves = found.setdefault(row.job, [])
-        renewed = row.from_state == row.to_state and bool(moves) and moves[-1][3] == row.token
-        if row.from_state is not None and row.to_state is not None and not renewed:
+        renewed = row.from_state == row.to_state and bool(moves) and moves[-1][2:] == (row.attempt, row.token)
+        if row.from_state is not None and not renewed:
             moves.append((row.from_state, row.to_state, row.attempt, row.token))
     return found
 
 
-def _is_move(event: Event) -> bool:
-    return event.kind == "transition" and event.from_state is not None and event.to_state is not None
+def _is_move(event: Event, with_deletions: bool) -> bool:
+    known = event.from_state is not None and (event.to_state is not None or with_deletions)
+    return event.kind == "transition" and known
 
 
 def _move(event: Event) -> Move:
@@ -109,4 +111,4 @@ def _said(moves: list[Move], place: int) -> str:
         return "nothing more"
     before, after, attempt, token = moves[place]
     shown = "" if attempt is None else f", attempt {attempt}"
-    return f"{before} -> {after}{shown}" + ("" if token is None else f", token {{token:{token}}}")
+    return f"{before} -> {after or 'no row'}{shown}" + ("" if token is None else f", token {{token:{token}}}")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from simrunner.checkers.wording import judged, moment
+from simrunner.history.endings import succeeds
 from simrunner.history.history import History
 from simrunner.history.intervals import owner_of
 from simrunner.model.design import Ownership
@@ -46,20 +47,26 @@ def _acknowledged(inserted: Event, history: History) -> bool:
 
 def _lost(job: int, changes: tuple[Event, ...], history: History) -> Iterator[Finding]:
     last = _last_state(changes)
-    if last.to_state is None and last.from_state not in TERMINAL:
+    if succeeds(last, history.context.policies):
+        if not _ran(job, last, history):
+            yield _finding(job, last, f"{_doer(last)} ended it with success, but had never claimed it", history)
+    elif _vanished(last):
         yield _finding(job, last, f"its row vanished from state {last.from_state} by {_doer(last)}", history)
-    elif last.to_state == "done" and not _ran(job, last, history):
-        yield _finding(job, last, f"{_doer(last)} ended it as done, but had never claimed it", history)
     elif last.to_state is not None and last.to_state not in TERMINAL:
         yield _finding(job, last, _where(changes, history), history)
 
 
 def _stuck(job: int, changes: tuple[Event, ...], history: History) -> Iterator[Finding]:
     last = _last_state(changes)
-    if last.to_state is None and last.from_state not in TERMINAL:
+    if _vanished(last) and not succeeds(last, history.context.policies):
         yield _finding(job, last, f"its row vanished from state {last.from_state} by {_doer(last)}", history)
     elif last.to_state == "claimed" and _abandoned(changes, history):
         yield _finding(job, last, _where(changes, history), history)
+
+
+def _vanished(last: Event) -> bool:
+    """Whether a job's row was deleted although the job had not ended."""
+    return last.to_state is None and last.from_state not in TERMINAL
 
 
 def _last_state(changes: tuple[Event, ...]) -> Event:
@@ -73,7 +80,7 @@ def _doer(event: Event) -> str:
 
 
 def _ran(job: int, done: Event, history: History) -> bool:
-    """Whether whoever ended a job as done had claimed or worked on it before: the process, or the token it presented."""
+    """Whether whoever ended a job with success had claimed or worked on it before: the process, or the token it presented."""
     who = owner_of(done)
     before = [event for event in history.by_job[job] if event.seq < done.seq]
     claims = [interval for interval in history.ownership.get(job, ()) if interval.claim.seq < done.seq]
@@ -118,7 +125,7 @@ def _where(changes: tuple[Event, ...], history: History) -> str:
     last = _last_state(changes)
     since = f"since event {last.seq} ({moment(last.virtual_time)}, phase {last.phase})"
     if last.to_state == "ready":
-        claimed = any(event.to_state == "claimed" for event in changes)
+        claimed = last.job in history.ownership
         return f"it is ready {since}, and " + ("was not claimed again" if claimed else "was never claimed")
     owner, death = _owner(changes, history), _death(changes, history)
     if death is None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from simrunner.history.attempts import ClaimAttempt
 from simrunner.history.history import History
 from simrunner.history.order import Place, place_of
+from simrunner.history.ownership import is_claim
 from simrunner.model.event import Event
 
 Window = tuple[int, int]
@@ -97,14 +98,8 @@ def _stays(job: int, changes: tuple[Event, ...], windows: dict[int | None, Windo
         if event.kind == "renewal":
             continue
         if entry is not None:
-            yield Stay(job, entry, event, _window(event, windows), place_of(entry.order_key or "[]"), in_cohort)
+            window = windows.get(event.txn, (event.seq, event.seq)) if is_claim(event, entry.generation or 0) else None
+            yield Stay(job, entry, event, window, place_of(entry.order_key or "[]"), in_cohort)
         entry = event if event.to_state == "ready" and event.order_key is not None else None
     if entry is not None:
         yield Stay(job, entry, None, None, place_of(entry.order_key or "[]"), in_cohort)
-
-
-def _window(end: Event, windows: dict[int | None, Window]) -> Window | None:
-    """When the claim chose that ended a stay. Where the lock is the claim, ready becomes done in one transaction."""
-    if end.to_state == "claimed":
-        return windows.get(end.txn, (end.seq, end.seq))
-    return windows.get(end.txn) if end.to_state == "done" else None

@@ -36,6 +36,7 @@ class PoliciesTable(Struct, forbid_unknown_fields=True, frozen=True):
     recovery_charges_attempt: bool = False
     late_success_counts: bool = True
     fifo_counts_locked: bool = False
+    completion_deletes: bool = False
 
 
 class StateTableEntry(Struct, forbid_unknown_fields=True, frozen=True):

@@ -10,9 +10,10 @@ from simrunner.history.attempts import ClaimAttempt, ClaimRound, attempts_of, ro
 from simrunner.history.calls import calls_of
 from simrunner.history.context import Context
 from simrunner.history.intervals import Call, LockInterval, OwnershipInterval, Transaction, WorkInterval, owner_of
-from simrunner.history.ownership import claims_of, ownership_of
+from simrunner.history.ownership import claims_of, ownership_by_lock, ownership_of
 from simrunner.history.script import ScriptAction, actions_of
 from simrunner.history.transactions import transactions_of
+from simrunner.model.design import Ownership
 from simrunner.model.event import Event
 from simrunner.model.operations import FENCED_WRITES
 
@@ -77,12 +78,14 @@ class History:
 
     @cached_property
     def claims(self) -> tuple[Event, ...]:
-        """The committed claims: transitions to `claimed` that raise their job's generation, in order."""
+        """The committed claims: the transitions that raise their job's generation, in order."""
         return tuple(sorted((claim for changes in self.changes.values() for claim in claims_of(changes)), key=_seq))
 
     @cached_property
     def ownership(self) -> dict[int, tuple[OwnershipInterval, ...]]:
         """The ownership intervals of each job that was claimed, in order."""
+        if self.context.ownership is Ownership.LOCK:
+            return {job: ownership_by_lock(locks, self.changes.get(job, ())) for job, locks in self.locks.items()}
         writes: dict[int | None, list[Call]] = {}
         for call in self.writes:
             writes.setdefault(call.sent.txn, []).append(call)

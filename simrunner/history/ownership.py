@@ -1,10 +1,15 @@
-"""Ownership of jobs: the intervals O(j,g) between the claims of a job and what ended them."""
+"""Ownership of jobs: the intervals O(j,g) between the claims of a job and what ended them.
+
+Where the row lock is the claim, an interval goes from the claim's result to the end of its transaction, whether that commits or
+not; its generation is the one that the transaction gave the job, or would have given it.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 
-from simrunner.history.intervals import Call, OwnershipInterval, owner_of
+from simrunner.history.intervals import Call, LockInterval, OwnershipInterval, owner_of
 from simrunner.model.event import Event
 from simrunner.model.operations import FENCED_WRITES
 
@@ -13,8 +18,8 @@ Writes = Mapping[int | None, Sequence[Call]]
 
 
 def is_claim(transition: Event, generation_before: int) -> bool:
-    """Whether a transition is a claim: it leads to `claimed` and raises the generation."""
-    return transition.to_state == "claimed" and (transition.generation or 0) > generation_before
+    """Whether a transition is a claim: it raises the generation. It leads to `claimed`, unless its transaction ended it too."""
+    return (transition.generation or 0) > generation_before
 
 
 def claims_of(changes: Iterable[Event]) -> tuple[Event, ...]:
@@ -32,7 +37,28 @@ def ownership_of(changes: Sequence[Event], writes: Writes) -> tuple[OwnershipInt
     """Return the ownership intervals of one job, from its seed, transitions and renewals in order."""
     claims = {claim.seq for claim in claims_of(changes)}
     starts = [place for place, event in enumerate(changes) if event.seq in claims]
-    return tuple(_interval(changes[place], *_until_end(changes, place + 1), writes) for place in starts)
+    return tuple(_interval(changes[place], *_until_end(changes, _first_after(changes, place)), writes) for place in starts)
+
+
+def _first_after(changes: Sequence[Event], place: int) -> int:
+    """Where to look for the end of the claim at `place`: the claim itself, if its transaction ended it too."""
+    return place + 1 if changes[place].to_state == "claimed" else place
+
+
+def ownership_by_lock(locks: Iterable[LockInterval], changes: Sequence[Event]) -> tuple[OwnershipInterval, ...]:
+    """Return the ownership intervals of one job whose claims are row locks; `changes` as of `ownership_of`."""
+    raised = {event.txn: event.generation for event in changes if event.kind == "transition" and event.txn is not None}
+    return tuple(_while_locked(lock, raised.get(lock.txn) or _generation_at(changes, lock.start.seq) + 1) for lock in locks)
+
+
+def _while_locked(lock: LockInterval, generation: int) -> OwnershipInterval:
+    read, own = lock.start, lock.end is not None and lock.end.kind != "backend-gone"
+    return OwnershipInterval(lock.job, generation, owner_of(read), read.token, read, (), lock.end, own)
+
+
+def _generation_at(changes: Sequence[Event], seq: int) -> int:
+    place = bisect_left(changes, seq, key=lambda event: event.seq)
+    return (changes[place - 1].generation or 0) if place else 0
 
 
 def _until_end(changes: Sequence[Event], place: int) -> tuple[tuple[Event, ...], Event | None]:
@@ -48,7 +74,7 @@ def _until_end(changes: Sequence[Event], place: int) -> tuple[tuple[Event, ...],
 def _interval(claim: Event, renewals: tuple[Event, ...], end: Event | None, writes: Writes) -> OwnershipInterval:
     if claim.job is None or claim.generation is None:
         raise ValueError(f"event {claim.seq} is a claim without job or generation")
-    own = end is not None and _by_owner(claim, end, writes)
+    own = end is not None and (end is claim or _by_owner(claim, end, writes))
     return OwnershipInterval(claim.job, claim.generation, owner_of(claim), claim.token, claim, renewals, end, own)
 
 

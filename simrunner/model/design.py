@@ -102,6 +102,8 @@ class Policies:
     """A completion after the lease lapsed but before any recovery is accepted."""
     fifo_counts_locked: bool = False
     """Strict order: a job that is merely locked may not be passed either."""
+    completion_deletes: bool = False
+    """`complete` deletes the row: that is the end of a successful job."""
 
 
 @dataclass(frozen=True, slots=True)

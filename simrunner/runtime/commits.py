@@ -66,7 +66,8 @@ def job_columns(world: World, change: Change) -> dict[str, Any]:
 
 
 def _record(world: World, transaction: CommittedTransaction, current: dict[str, JobRow] | None) -> None:
-    who = _who(world, transaction)
+    info = world.transactions.pop((transaction.backend_pid, transaction.number), None)
+    who, claimed = _who(transaction, info), info.claimed if info else frozenset()
     state_tables = {state.table for state in world.design.state_tables}
     changes = [change for change in transaction.changes if change.relation in state_tables]
     jobs = _last_changes(changes)
@@ -75,7 +76,7 @@ def _record(world: World, transaction: CommittedTransaction, current: dict[str, 
         current = {row.job: row for row in world.observer.all_jobs()}
     for job, change in jobs.items():
         row = _row(world, job, change) if current is None else current.get(job)
-        _record_job(world, world.committed.apply(job, row), who)
+        _record_job(world, world.committed.apply(job, row, claimed=job in claimed), who)
     for change in transaction.changes:
         if world.design.effects is not None and change.relation == world.design.effects.table and change.op == "INSERT":
             _record_effect(world, change, who)
@@ -130,8 +131,7 @@ def _row(world: World, job: str, change: RowChange | None) -> JobRow | None:
     return world.observer.job_of_image(change.image)
 
 
-def _who(world: World, transaction: CommittedTransaction) -> dict[str, Any]:
-    info: TransactionInfo | None = world.transactions.pop((transaction.backend_pid, transaction.number), None)
+def _who(transaction: CommittedTransaction, info: TransactionInfo | None) -> dict[str, Any]:
     if info is None:
         return {"actor": OBSERVER, "xid": transaction.xid, "backend_pid": transaction.backend_pid}
     return {

@@ -97,7 +97,7 @@ def test_a_job_ended_by_one_who_never_ran_it_is_lost() -> None:
     h.claim("worker-a")
     h.complete("worker-b", 1, token=99, accepted=True)
     [finding] = check(h.build()).findings
-    assert "complete of worker-b.1 ended it as done, but had never claimed it" in finding.explanation
+    assert "complete of worker-b.1 ended it with success, but had never claimed it" in finding.explanation
 
 
 def test_a_ghost_that_presents_the_token_of_a_claim_speaks_for_one_who_ran_it() -> None:
