@@ -60,13 +60,14 @@ def check_workload(workload: Workload) -> None:
     """Raise WorkloadError for an invariant that nothing decides, and for an unknown strategy, fault or actor."""
     actors = tuple(lane.actor for lane in lanes_of(workload))
     targets = tuple(fault.actor for fault in workload.faults if fault.actor is not None)
+    controlled = tuple(control.violates for control in workload.controls if control.violates is not None)
     for key, noun, names, known in (
         ("judge.judges", "invariant", workload.judges, DECIDED),
         ("judge.must_exercise", "invariant", workload.must_exercise, DECIDED),
         ("strategy", "strategy", (workload.strategy,), strategy_names()),
         ("faults.kind", "fault", tuple(fault.kind for fault in workload.faults), tuple(FAULTS)),
         ("faults.actor", "actor", targets, actors),
-        ("controls.violates", "invariant", tuple(control.violates for control in workload.controls), DECIDED),
+        ("controls.violates", "invariant", controlled, DECIDED),
     ):
         for name in _unknown(names, known):
             later = "this version has no checker of" if name in UNDECIDED else f"no {noun}"
