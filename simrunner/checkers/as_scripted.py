@@ -28,7 +28,8 @@ def check(history: History) -> Judgement:
 
 
 def _holds(expect: Expectation, history: History) -> bool:
-    return expect.needs is None or expect.needs in history.context.promises.invariants
+    promised = history.context.promises.invariants
+    return (expect.needs is None or expect.needs in promised) and (expect.unless is None or expect.unless not in promised)
 
 
 def _finding(action: ScriptAction, expect: Expectation, history: History) -> Finding | None:

@@ -17,7 +17,7 @@ from simrunner.model.verdict import Finding, Judgement
 
 NAME = "attempts-accounted"
 
-_RECOVERY = frozenset({"recover", "recover-write"})
+_RECOVERY = frozenset({"recover", "recover-batch", "recover-write"})
 
 
 def check(history: History) -> Judgement:

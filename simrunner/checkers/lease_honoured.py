@@ -11,7 +11,7 @@ from simrunner.model.event import Event
 from simrunner.model.verdict import Finding, Judgement
 
 NAME = "lease-honoured"
-_TAKES_AWAY = ("recover", "recover-write", "claim")
+_TAKES_AWAY = ("recover", "recover-batch", "recover-write", "claim")
 """Operations that end the claim of another; a claim does so by a steal or by a recovery of its own."""
 
 

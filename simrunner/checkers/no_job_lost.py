@@ -101,7 +101,7 @@ def _abandoned(changes: tuple[Event, ...], history: History) -> bool:
         return _death(changes, history) is not None
     if end.virtual_time is None or end.virtual_time <= last.lease_until:
         return False
-    recoveries = [event for event in history.of_kind("ok") if event.operation in ("recover", "recover-read")]
+    recoveries = [event for event in history.of_kind("ok") if event.operation in ("recover", "recover-batch", "recover-read")]
     return not recoveries or any((event.txn_time or 0) > last.lease_until for event in recoveries if event.seq > last.seq)
 
 

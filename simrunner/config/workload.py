@@ -137,8 +137,8 @@ def _check_step(document: Document, place: int, entry: ScriptEntry) -> None:
         raise wrong("do", f"no action {entry.do!r}; {suggestion(entry.do, SCRIPT_ACTIONS)}")
     if entry.actor is None and entry.do not in ("advance", "look", "vacuum", "analyze"):
         raise wrong("do", f"{entry.do} needs an actor")
-    if entry.do == "advance" and entry.ms is None:
-        raise wrong("do", "advance needs ms")
+    if entry.do == "advance" and entry.ms is None and entry.claim_of is None:
+        raise wrong("do", "advance needs ms, or claim_of for the lease of a claim")
     if entry.do == "lock-table" and entry.mode is None:
         raise wrong("do", "lock-table needs a mode, such as EXCLUSIVE")
     if entry.do in ("reprioritize", "amend") and entry.job is None:

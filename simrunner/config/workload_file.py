@@ -89,6 +89,7 @@ class ExpectTable(Struct, forbid_unknown_fields=True, frozen=True):
     blocked_by: Name | None = None
     waits: bool | None = None
     needs: Name | None = None
+    unless: Name | None = None
 
 
 class ScriptEntry(Struct, forbid_unknown_fields=True, frozen=True):
@@ -106,6 +107,7 @@ class ScriptEntry(Struct, forbid_unknown_fields=True, frozen=True):
     mode: Name | None = None
     ms: Milliseconds | None = None
     claim_of: Name | None = None
+    times: Rounds = 1
     crash_point: Name | None = None
     analyze: bool = False
     expect: ExpectTable | None = None

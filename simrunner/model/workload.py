@@ -82,6 +82,8 @@ class Expectation:
     waits: bool | None = None
     needs: str | None = None
     """An invariant: the expectation holds only for designs that promise it."""
+    unless: str | None = None
+    """An invariant: the expectation holds only for designs that do not promise it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,9 @@ class ScriptStep:
     """Lock mode of `lock-table`, e.g. `EXCLUSIVE`."""
     ms: int | None = None
     claim_of: str | None = None
-    """Write under the identity, token and job of this actor's last claim."""
+    """Write under the identity, token and job of this actor's last claim; `advance`: until that claim's lease, and `ms` more."""
+    times: int = 1
+    """How often in a row."""
     crash_point: str | None = None
     analyze: bool = False
     """`explain`: execute it, with buffers."""
@@ -150,6 +154,7 @@ SESSION_ACTIONS = (
     "explain",
     "work-start",
     "work-end",
+    "work",
 )
 COORDINATOR_ACTIONS = ("kill", "restart", "advance", "look", "vacuum", "analyze")
 SCRIPT_ACTIONS = (*SESSION_ACTIONS, *COORDINATOR_ACTIONS)

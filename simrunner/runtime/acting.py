@@ -22,8 +22,8 @@ def act(client: Client, order: Order) -> bool:
     action = order.action
     if action is None:
         return False
-    if client.holds_claim and action.do in ("begin", "claim"):
-        _end(client, "COMMIT")
+    if action.do in ("begin", "claim"):
+        let_go(client)
     if action.do == "begin":
         client.session.begin("session", Subject(), isolation=action.isolation)
         client.open_operation = "session"
@@ -36,6 +36,12 @@ def act(client: Client, order: Order) -> bool:
     else:
         _operate(client, action)
     return False
+
+
+def let_go(client: Client) -> None:
+    """End the transaction that a claim has left open, before the session begins something new."""
+    if client.holds_claim:
+        _end(client, "COMMIT")
 
 
 def _end(client: Client, verb: str) -> None:

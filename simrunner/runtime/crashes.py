@@ -12,6 +12,7 @@ from time import monotonic
 
 from simrunner.errors import ServerError
 from simrunner.limits import LIMITS
+from simrunner.model.operations import CRASH_POINTS
 from simrunner.model.tape import KILL, UNPLANNED, Decision
 from simrunner.model.view import LaneState
 from simrunner.runtime import commits, process, stepping, waiting
@@ -22,7 +23,7 @@ from simrunner.runtime.world import Ghost, Lane, World
 def kill(world: World, lane: Lane, label: str | None) -> None:
     """SIGKILL an actor by decision; returns when its backend has gone."""
     value = UNPLANNED if label == UNPLANNED else "kill"
-    point = lane.intent.crash_point if lane.intent else None
+    point = label if label in CRASH_POINTS else lane.intent.crash_point if lane.intent else None
     world.recorder.event("fault", **lane.who(), value=value, crash_point=point)
     _bury(world, lane)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from simrunner.model.design import Design
-from simrunner.runtime.acting import act
+from simrunner.runtime.acting import act, let_go
 from simrunner.runtime.client import Client
 from simrunner.runtime.messages import Order, Returned, Write
 from simrunner.runtime.session import StatementFailed, Subject, Transaction, Values
@@ -58,13 +58,11 @@ def produce(client: Client, order: Order) -> bool:
 
 
 def recover(client: Client, order: Order) -> bool:
-    """Make lapsed claims eligible again. True: some were."""
-    values: Values = {"worker_id": client.identity, "batch": client.workload.batch, "lease_ms": client.workload.lease_ms}
-    with client.session.transaction("recover", Subject(), "before-recover") as transaction:
-        recovered = transaction.run(client.design.operations["recover"], values)
-        if recovered:
-            transaction.commit_point = "after-recover-before-commit"
-    return bool(recovered)
+    """Make lapsed claims eligible again: batch by batch where the design has batches, then in one last pass. True: some were."""
+    recovered = False
+    while _recover(client, "recover-batch"):
+        recovered = True
+    return _recover(client, "recover") or recovered
 
 
 def haunt(client: Client, order: Order) -> bool:
@@ -74,6 +72,16 @@ def haunt(client: Client, order: Order) -> bool:
     return False
 
 
+def session(client: Client, order: Order) -> bool:
+    """Take one step of a script: all that a worker or a recoverer does with one opportunity, or a single action."""
+    whole = {"work": program_of("worker", client.design)[0], "recover": recover}.get(order.action.do if order.action else "")
+    in_transaction = client.open_operation is not None and not client.holds_claim
+    if whole is None or in_transaction:
+        return act(client, order)
+    let_go(client)
+    return whole(client, order)
+
+
 Program = Callable[[Client, Order], bool]
 
 PROGRAMS: dict[str, tuple[Program, str | None]] = {
@@ -81,7 +89,7 @@ PROGRAMS: dict[str, tuple[Program, str | None]] = {
     "producer": (produce, "after-enqueue"),
     "recoverer": (recover, "after-recover"),
     "ghost": (haunt, None),
-    "session": (act, None),
+    "session": (session, None),
 }
 """Program of each kind of actor, and the crash point at which it stands when its opportunity is used up."""
 
@@ -111,6 +119,17 @@ def _claim(client: Client) -> tuple[Returned, ...]:
         if claimed:
             transaction.commit_point = "after-claim-before-commit"
     return claimed
+
+
+def _recover(client: Client, operation: str) -> bool:
+    if not client.design.offers(operation):
+        return False
+    values: Values = {"worker_id": client.identity, "batch": client.workload.batch, "lease_ms": client.workload.lease_ms}
+    with client.session.transaction(operation, Subject(), "before-recover") as transaction:
+        recovered = transaction.run(client.design.operations[operation], values)
+        if recovered:
+            transaction.commit_point = "after-recover-before-commit"
+    return bool(recovered)
 
 
 def _write(

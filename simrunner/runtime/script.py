@@ -11,8 +11,9 @@ from simrunner.model.event import OBSERVER
 from simrunner.model.tape import ADVANCE, ANALYZE, KILL, ROUND, VACUUM, Decision
 from simrunner.model.view import LaneState
 from simrunner.model.workload import ScriptStep
-from simrunner.runtime import actors, rounds, stepping, waking
+from simrunner.runtime import actors, libpq, rounds, stepping, waking
 from simrunner.runtime.messages import Action, Order, Write
+from simrunner.runtime.recorder import STEP_TICK_US
 from simrunner.runtime.world import Lane, World
 
 
@@ -24,7 +25,7 @@ def play(world: World) -> None:
         rounds.notice_deaths(world)
         decide(world, Decision(ROUND, amount=number))
         world.recorder.round = number
-        _take(world, step, number)
+        _repeat(world, step, number)
     _release(world)
     world.recorder.flush()
 
@@ -35,11 +36,17 @@ def decide(world: World, decision: Decision) -> None:
     world.recorder.decide(decision)
 
 
+def _repeat(world: World, step: ScriptStep, number: int) -> None:
+    """Take a step as often as it says, or until its actor is blocked or dead."""
+    for _ in range(step.times):
+        _take(world, step, number)
+        if step.actor is not None and world.lane(step.actor).state is not LaneState.RESTING:
+            break
+
+
 def _take(world: World, step: ScriptStep, number: int) -> None:
     if step.do == "advance":
-        decide(world, Decision(ADVANCE, amount=step.ms))
-        world.recorder.now_us += (step.ms or 0) * 1000
-        world.recorder.event("clock", actor=OBSERVER, value=str(step.ms))
+        _advance(world, _until(world, step.claim_of) + (step.ms or 0))
     elif step.do == "look":
         stepping.look(world)
     elif step.do in ("vacuum", "analyze"):
@@ -60,6 +67,19 @@ def _act(world: World, lane: Lane, step: ScriptStep, number: int) -> None:
         lane.order = Order(number, action=_action(world, lane, step))
         lane.state = LaneState.PARKED
         rounds.play(world, may_stay_blocked=True)
+
+
+def _advance(world: World, amount_ms: int) -> None:
+    decide(world, Decision(ADVANCE, amount=amount_ms))
+    world.recorder.now_us += amount_ms * 1000
+    world.recorder.event("clock", actor=OBSERVER, value=str(amount_ms))
+
+
+def _until(world: World, actor: str | None) -> int:
+    """Milliseconds after which the next step is taken exactly when the lease of an actor's last claim ends; 0 without one."""
+    claim = world.last_claims.get(actor or "")
+    lease_us = libpq.microseconds(claim[1].lease_until) if claim else None
+    return 0 if lease_us is None else max(0, (lease_us - world.recorder.now_us - STEP_TICK_US) // 1000)
 
 
 def _kill(world: World, lane: Lane, step: ScriptStep) -> None:
