@@ -6,7 +6,7 @@ stays cheap at any depth of the queue. They do not reach the sessions under test
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from psycopg.pq.abc import PGconn
@@ -106,10 +106,19 @@ class Observer:
             self._prepare(f"probe-{limit}", self._probe_query(limit))
             self._probe_limits.add(limit)
         rows = self._run(f"probe-{limit}", as_of.encode()).rows
-        unknown = any(xmax not in self._finished_xmax for _, xmax in rows if xmax)
+        unknown = dict.fromkeys(xmax for _, xmax in rows if xmax and xmax not in self._finished_xmax)
         holders = self._transaction_holders() if unknown else {}
-        self._finished_xmax.update(xmax for _, xmax in rows if xmax and xmax not in holders)
-        return [Candidate(job, holders.get(xmax or "0")) for job, xmax in rows if job is not None]
+        lockers = {xmax: self._locker(xmax, holders) for xmax in unknown}
+        self._finished_xmax.update(xmax for xmax, pid in lockers.items() if pid is None)
+        return [Candidate(job, lockers.get(xmax or "0")) for job, xmax in rows if job is not None]
+
+    def _locker(self, xmax: str, holders: Mapping[str, int]) -> int | None:
+        """Backend that locks a row with this xmax: a transaction's id, or that of a multixact, where several lock it."""
+        if xmax in holders:
+            return holders[xmax]
+        members = libpq.run_with(self.connection, "SELECT xid FROM pg_get_multixact_members($1)", [xmax.encode()])
+        # where there is no such multixact the query fails: the transaction has ended
+        return next((holders[xid] for (xid,) in members.rows if xid is not None and xid in holders), None)
 
     def _probe_query(self, limit: int) -> str:
         # The limit is a literal: a generic plan with a limit unknown to it may choose to read and sort the whole table.

@@ -65,9 +65,7 @@ class Run:
 
     def verdict(self) -> RunVerdict:
         history, workload = History(*self.stored), self.workload
-        lines = certify(
-            history, workers=workload.actors.workers, faults=workload.faults, min_backlog=workload.min_backlog
-        )
+        lines = certify(history, workers=workload.actors.workers, faults=workload.faults, min_backlog=workload.min_backlog)
         return judge(history, workload.judges, workload.must_exercise, lines)
 
 
@@ -113,7 +111,7 @@ def pacing(pace: Callable[[], None]) -> Watcher:
 def design_folder(tmp_path: Path, files: Mapping[str, str], toml: str = "", extends: str = "reference") -> Path:
     """A design that differs from a shipped one: its own files, and lines of its design.toml."""
     folder = tmp_path / "design"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     base = ROOT / "sql" / extends
     head = f'extends = "{base}"\ntitle = "of a test"\norigin = "a test"\n'
     (folder / "design.toml").write_text(head + toml)
