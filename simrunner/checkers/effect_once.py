@@ -24,8 +24,9 @@ def check(history: History) -> Judgement:
 
 def _attempted(history: History) -> int:
     """The effects that were attempted: by the operation `effect`, or committed within another one."""
-    sent = sum(1 for call in history.calls if call.sent.operation == "effect" and call.sent.value == "1")
-    return sent + sum(1 for event in history.of_kind("effect") if event.operation != "effect")
+    sent = [call.sent.txn for call in history.calls if call.sent.operation == "effect" and call.sent.value == "1"]
+    tried = frozenset(sent)
+    return len(sent) + sum(1 for event in history.of_kind("effect") if event.txn not in tried)
 
 
 def _repeated(history: History) -> Iterator[Finding]:

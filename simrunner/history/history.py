@@ -135,7 +135,8 @@ class History:
     @cached_property
     def attempts(self) -> tuple[ClaimAttempt, ...]:
         """Every attempt to claim with what it saw and took, in the order in which they were sent."""
-        return attempts_of(self.calls, self.transactions, self.claims, self.of_kind("probe"))
+        probes = self.of_kind("probe") if self.context.mode == "rounds" else ()
+        return attempts_of(self.calls, self.transactions, self.claims, probes)
 
     @cached_property
     def rounds(self) -> tuple[ClaimRound, ...]:

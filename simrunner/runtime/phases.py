@@ -9,7 +9,7 @@ from simrunner.errors import StepStuck
 from simrunner.model.event import OBSERVER
 from simrunner.model.job import TERMINAL, JobState
 from simrunner.model.tape import ADVANCE, ROUND, VACUUM, Decision
-from simrunner.runtime import actors, process, race, rounds, script
+from simrunner.runtime import actors, process, race, rounds, script, stepping
 from simrunner.runtime.world import World
 
 
@@ -82,6 +82,7 @@ def _round(world: World, course: Course, number: int, advance_ms: int, *, produc
     if any(lane.process is None for lane in world.lanes):
         actors.start(world, world.lanes)
         course.started(world)
+    stepping.probe_round(world, world.workload.actors.workers)
     if course.concurrent:
         _race(world, number)
     actors.order_round(world, number, producing=producing, working=not course.concurrent)

@@ -52,7 +52,6 @@ def play(world: World, workers: Sequence[Lane], number: int) -> bool:
     Returns whether a worker died before it passed the barrier, which must then not be used again.
     """
     race = Race(workers, number, world.barrier, {lane.actor: _stop(world, lane) for lane in workers})
-    stepping.probe_round(world, len(workers))
     world.recorder.flush()
     if _gather(world, race):
         _release(world, race)

@@ -73,7 +73,7 @@ def record_candidates(world: World, candidates: list[Candidate], who: dict[str, 
 
 
 def probe_round(world: World, claims: int) -> None:
-    """Record the candidates of a concurrent round: enough for all its claims."""
+    """Record the candidates with which a round begins: enough for all its claims."""
     now_us = world.recorder.now_us
     found = world.observer.candidates(clock.literal(now_us), claims * world.workload.batch + 1, 0)
     record_candidates(world, found or [], {"actor": OBSERVER}, now_us)
