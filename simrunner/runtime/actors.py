@@ -29,7 +29,7 @@ def start(world: World, lanes: Iterable[Lane]) -> None:
     fresh = [lane for lane in lanes if lane.process is None]
     for lane in fresh:
         lane.incarnation += 1
-        lane.process = process.spawn(world.spec_of(lane))
+        lane.process = world.cast(lane)
     for lane in fresh:
         _welcome(world, lane)
 
@@ -80,11 +80,11 @@ def new_jobs(world: World, jobs: int, priority: int) -> tuple[Enqueue, ...]:
 
 def _welcome(world: World, lane: Lane) -> None:
     if lane.process is None or not lane.process.gate.wait(LIMITS.step_seconds * 1000):
-        raise ServerError(f"{lane.actor} did not connect within {LIMITS.step_seconds:.0f} s")
+        raise ServerError(f"{lane.actor} did not get ready within {LIMITS.step_seconds:.0f} s")
     report = lane.process.gate.receive()
     if report is None:
         ended = process.reap(lane.process)
-        raise ServerError(f"{lane.actor} ended before it was connected ({ended}); its reason stands above")
+        raise ServerError(f"{lane.actor} ended before it was ready ({ended}); its reason stands above")
     world.sessions_used += 1
     lane.session, lane.backend_pid, lane.begun = world.sessions_used, report.backend_pid, 0
     lane.intent, lane.state = report.intent, LaneState.RESTING

@@ -121,6 +121,11 @@ def array(values: Sequence[str]) -> bytes:
     return ("{" + ",".join(f'"{value}"' for value in quoted) + "}").encode()
 
 
+def literal(text: str) -> str:
+    """Quote a text as a string literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
 def quote(identifier: str) -> str:
     """Quote an identifier, dotted names part by part."""
     return ".".join('"' + part.replace('"', '""') + '"' for part in identifier.split("."))

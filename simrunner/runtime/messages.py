@@ -103,6 +103,21 @@ class Action(Struct, array_like=True, frozen=True):
     enqueue: tuple[Enqueue, ...] = ()
 
 
+class Role(Struct, array_like=True, frozen=True):
+    """Who a process is from now on: the next incarnation of an actor."""
+
+    actor: str
+    incarnation: int
+    program: str
+    setup: tuple[str, ...]
+    """Statements with which its session begins."""
+
+    @property
+    def identity(self) -> str:
+        """Worker and incarnation, e.g. `worker-a.2`."""
+        return f"{self.actor}.{self.incarnation}"
+
+
 class Order(Struct, array_like=True, frozen=True):
     """What an actor does with its opportunity of one round."""
 
@@ -110,6 +125,8 @@ class Order(Struct, array_like=True, frozen=True):
     enqueue: tuple[Enqueue, ...] = ()
     writes: tuple[Write, ...] = ()
     action: Action | None = None
+    role: Role | None = None
+    """Take this role and park again; nothing else is done."""
     barrier: int | None = None
     """Concurrent round: align at this barrier, then run without parking. An Order in the Go at that gate calls it off."""
     stop_at: str | None = None

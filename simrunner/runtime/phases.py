@@ -9,7 +9,7 @@ from simrunner.errors import StepStuck
 from simrunner.model.event import OBSERVER
 from simrunner.model.job import TERMINAL, JobState
 from simrunner.model.tape import ADVANCE, ROUND, VACUUM, Decision
-from simrunner.runtime import actors, process, race, rounds, script, stepping
+from simrunner.runtime import actors, race, rounds, script, stepping
 from simrunner.runtime.world import World
 
 
@@ -58,8 +58,7 @@ def end(world: World) -> None:
     world.recorder.round = None
     for lane in world.lanes:
         if lane.process is not None:
-            lane.process.gate.close()
-            world.recorder.event("process-end", **lane.who(), value=process.reap(lane.process))
+            world.recorder.event("process-end", **lane.who(), value=world.dismiss(lane.process))
             lane.process = None
 
 

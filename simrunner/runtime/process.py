@@ -19,13 +19,14 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from psycopg import pq
+from psycopg.pq.abc import PGconn
 
 from simrunner.model.design import Design
 from simrunner.model.workload import Workload
 from simrunner.runtime import libpq
 from simrunner.runtime.client import Client
 from simrunner.runtime.gate import ActorGate, PipeGate
-from simrunner.runtime.messages import BARRIER, ROUND, Intent
+from simrunner.runtime.messages import BARRIER, ROUND, Intent, Order, Role
 from simrunner.runtime.programs import perform, program_of
 from simrunner.runtime.session import ConnectionLost, Session
 
@@ -35,28 +36,18 @@ _OURS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-class ActorSpec(NamedTuple):
-    """All that an actor's process needs; it reaches the child through the fork."""
+class HandSpec(NamedTuple):
+    """All that a process needs to play any actor of a run; it reaches the child through the fork."""
 
-    actor: str
-    incarnation: int
-    program: str
     conninfo: str
-    setup: tuple[str, ...]
-    """Statements that every session begins with."""
     design: Design
     workload: Workload
     superuser: bool
     barriers: tuple[Barrier, ...] = ()
 
-    @property
-    def identity(self) -> str:
-        """Worker and incarnation."""
-        return f"{self.actor}.{self.incarnation}"
-
 
 class Process(NamedTuple):
-    """A running actor, as the coordinator holds it."""
+    """A running process, as the coordinator holds it."""
 
     pid: int
     started: int
@@ -64,8 +55,8 @@ class Process(NamedTuple):
     gate: PipeGate
 
 
-def spawn(spec: ActorSpec) -> Process:
-    """Fork an actor. It reports when it is connected and parked at its first gate."""
+def spawn(spec: HandSpec) -> Process:
+    """Fork a process. It reports when it is connected, and waits for its role."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     coordinator = os.getpid()
     # A signal between the fork and _detach would run the coordinator's handlers in the child.
@@ -106,7 +97,7 @@ def start_time(pid: int) -> int:
     return int(text.rpartition(")")[2].split()[19])
 
 
-def _child(spec: ActorSpec, end: socket.socket, coordinator: int) -> NoReturn:
+def _child(spec: HandSpec, end: socket.socket, coordinator: int) -> NoReturn:
     code = 70
     try:
         _detach(end.fileno(), coordinator)
@@ -142,16 +133,25 @@ def _detach(keep: int, coordinator: int) -> None:
     os.dup2(devnull, sys.__stdin__.fileno() if sys.__stdin__ else 0)
 
 
-def _live(spec: ActorSpec, end: socket.socket) -> None:
+def _live(spec: HandSpec, end: socket.socket) -> None:
     connection = libpq.connect(spec.conninfo)
-    for statement in spec.setup:
-        libpq.expect(libpq.run(connection, statement), f"preparing the session of {spec.identity}")
     gate = ActorGate(end, connection.backend_pid)
-    client = Client(Session(connection, gate, spec.design, spec.superuser), spec.design, spec.workload, spec.identity)
-    program, rest_point = program_of(spec.program, spec.design)
+    role = _role(gate.next_order(Intent(ROUND)))
+    while True:
+        role = _play(spec, gate, connection, role)
+
+
+def _play(spec: HandSpec, gate: ActorGate, connection: PGconn, role: Role) -> Role:
+    """Play a role until the next one comes, and return that."""
+    for statement in role.setup:
+        libpq.expect(libpq.run(connection, statement), f"preparing the session of {role.identity}")
+    client = Client(Session(connection, gate, spec.design, spec.superuser), spec.design, spec.workload, role.identity)
+    program, rest_point = program_of(role.program, spec.design)
     acted = False
     while connection.status == pq.ConnStatus.OK:
         order = gate.next_order(Intent(ROUND, crash_point=rest_point if acted else None))
+        if order.role is not None:
+            return order.role
         acted = False
         if order.barrier is not None:
             if gate.park(Intent(BARRIER)).order is not None:
@@ -160,3 +160,9 @@ def _live(spec: ActorSpec, end: socket.socket) -> None:
             gate.free, gate.stop_at = True, order.stop_at
         acted = perform(client, program, order)
     raise ConnectionLost("the server closed the connection")
+
+
+def _role(order: Order) -> Role:
+    if order.role is None:
+        raise SystemExit(70)
+    return order.role

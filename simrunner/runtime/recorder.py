@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import time_ns
-from typing import Any
+from typing import Any, Protocol
 
 from simrunner.model.draws import Draws
 from simrunner.model.event import Event
-from simrunner.model.tape import Decision
-from simrunner.store.journal import Journal
+from simrunner.model.tape import Decision, Draw
 
 STEP_TICK_US = 1000
 """The virtual clock ticks at every step."""
+
+
+class Ledger(Protocol):
+    """Where events are acknowledged: a journal on disk, or the memory of a campaign."""
+
+    def append(
+        self,
+        events: Sequence[Event],
+        names: Sequence[tuple[str, int, str]] = (),
+        decisions: Sequence[Decision] = (),
+        draws: Sequence[Draw] = (),
+    ) -> None:
+        """Keep records; when it returns they are acknowledged."""
 
 
 class Recorder:
@@ -21,7 +34,7 @@ class Recorder:
     acknowledged only when it is in the journal.
     """
 
-    def __init__(self, journal: Journal, draws: Draws, now_us: int) -> None:
+    def __init__(self, journal: Ledger, draws: Draws, now_us: int) -> None:
         self.now_us = now_us
         self.phase = "setup"
         self.round: int | None = None

@@ -14,7 +14,7 @@ from simrunner.model.workload import Workload
 from simrunner.runtime.committed import Committed
 from simrunner.runtime.messages import Intent, Order, Returned, Write
 from simrunner.runtime.observer import Observer
-from simrunner.runtime.process import ActorSpec, Process
+from simrunner.runtime.process import Process
 from simrunner.runtime.recorder import Recorder
 from simrunner.runtime.truth import CommittedTransaction, TruthReader
 from simrunner.strategies.decider import Decider
@@ -105,8 +105,10 @@ class World:
     committed: Committed
     decider: Decider
     lanes: list[Lane]
-    spec_of: Callable[[Lane], ActorSpec]
-    """How to start an actor's next incarnation."""
+    cast: Callable[[Lane], Process]
+    """Give an actor's next incarnation a process."""
+    dismiss: Callable[[Process], str]
+    """Take a process back that rests; returns how it ended, as the history tells it."""
     pace: Callable[[], None]
     """Called before each decision; waits where the user asked for a slow run."""
     can_signal_backends: bool

@@ -1,0 +1,106 @@
+"""What runs of one design share: a database in which it is installed, the observer, and processes that play its actors.
+
+A process is kept after a run and gets another role in the next; only killed ones are replaced. So a schedule costs its steps and
+not its forks.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+from multiprocessing.synchronize import Barrier
+
+from simrunner.errors import ServerError
+from simrunner.limits import LIMITS
+from simrunner.model.design import Design
+from simrunner.model.workload import Workload
+from simrunner.runtime import libpq, process, setup
+from simrunner.runtime.database import Database
+from simrunner.runtime.messages import Go, Order, Role
+from simrunner.runtime.observer import Observer
+from simrunner.runtime.process import HandSpec, Process
+from simrunner.runtime.truth import TruthReader
+
+
+class Stage:
+    """A database and processes for the runs of one design and one workload, one run at a time.
+
+    `reuse`: the design was installed in the database before. `keep`: processes are kept for the next run.
+    Raises DesignError for SQL that the server refuses, ServerError.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        design: Design,
+        workload: Workload,
+        *,
+        concurrent: bool = False,
+        reuse: bool = False,
+        keep: bool = False,
+    ) -> None:
+        self.database = database
+        self.design = design
+        self.workload = workload
+        self.session = libpq.connect(database.conninfo("observer"))
+        self._keep = keep
+        self._idle: list[Process] = []
+        self._arriving: list[Process] = []
+        self._truncate_sql = ""
+        try:
+            if reuse:
+                self.reset()
+            else:
+                self.seeded = setup.install(self.session, design, workload)
+            self.observer = Observer(self.session, design)
+            self.observer.prepare()
+            self.truth = TruthReader(self.session)
+        except BaseException:
+            self.session.finish()
+            raise
+        self.barriers = _barriers(workload) if concurrent else ()
+        self._spec = HandSpec(database.conninfo("actor"), design, workload, database.superuser, self.barriers)
+
+    def reset(self) -> None:
+        """Bring the database back to the physical state in which a run begins. Raises ServerError."""
+        self._truncate_sql = self._truncate_sql or self.database.truncate_sql(setup.tables(self.session))
+        self.seeded = setup.reinstall(self.session, self.design, self.workload, self._truncate_sql)
+
+    def stock(self, spares: int) -> None:
+        """Fork processes ahead of need until there are so many idle ones."""
+        for _ in range(spares - len(self._idle) - len(self._arriving)):
+            self._arriving.append(process.spawn(self._spec))
+
+    def cast(self, role: Role) -> Process:
+        """Return a process that is about to report that it has taken a role."""
+        one = self._idle.pop() if self._idle else self._arrived()
+        one.gate.open(Go(0, order=Order(0, role=role)))
+        return one
+
+    def dismiss(self, one: Process) -> str:
+        """Take a process back that rests between two rounds. Returns how it ended, as the history tells it."""
+        if self._keep:
+            self._idle.append(one)
+            return "exit"
+        one.gate.close()
+        return process.reap(one)
+
+    def close(self) -> None:
+        """End the idle processes and the observer's session."""
+        for one in (*self._idle, *self._arriving):
+            process.kill(one)
+            one.gate.close()
+        self._idle, self._arriving = [], []
+        self.session.finish()
+
+    def _arrived(self) -> Process:
+        one = self._arriving.pop(0) if self._arriving else process.spawn(self._spec)
+        if not one.gate.wait(LIMITS.step_seconds * 1000):
+            process.kill(one)
+            raise ServerError(f"an actor did not connect within {LIMITS.step_seconds:.0f} s")
+        if one.gate.receive() is None:
+            raise ServerError(f"an actor ended before it was connected ({process.reap(one)}); its reason stands above")
+        return one
+
+
+def _barriers(workload: Workload) -> tuple[Barrier, ...]:
+    return tuple(multiprocessing.Barrier(workload.actors.workers) for _ in range(LIMITS.barriers))
