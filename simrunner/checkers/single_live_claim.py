@@ -8,8 +8,10 @@ from itertools import pairwise
 
 from simrunner.checkers.wording import job, judged, moment, token
 from simrunner.history.history import History
-from simrunner.history.intervals import LockInterval, OwnershipInterval, owner_of
+from simrunner.history.intervals import LockInterval, OwnershipInterval, Transaction, owner_of
 from simrunner.model.design import Ownership
+from simrunner.model.event import Event
+from simrunner.model.job import JobState
 from simrunner.model.verdict import Finding, Judgement
 
 NAME = "single-live-claim"
@@ -18,11 +20,10 @@ NAME = "single-live-claim"
 def check(history: History) -> Judgement:
     """Find claims that commit while the interval of the claim before them is open and its lease valid.
 
-    Every claim is an opportunity. Where the row lock is the claim, two transactions may not have got the same job at a
-    time; in rounds mode the order of their replies tells nothing about that, so it is not judged there.
+    Every claim is an opportunity. Where the row lock is the claim, two transactions may not have got the same job at a time.
     """
     if history.context.ownership is Ownership.LOCK:
-        return _judge_locks(history) if history.context.mode == "stepped" else Judgement(0, ())
+        return _judge_locks(history) if history.context.mode == "stepped" else _judge_races(history)
     findings = [
         _double_claim(before, after)
         for intervals in history.ownership.values()
@@ -62,6 +63,39 @@ def _shared_locks(locks: Sequence[LockInterval]) -> Iterator[Finding]:
         if _last(holder) > lock.start.seq:
             yield _shared_lock(holder, lock)
         holder = max(holder, lock, key=_last)
+
+
+def _judge_races(history: History) -> Judgement:
+    """Judge the locks of concurrent rounds, where the order of replies tells nothing, by what their transactions committed."""
+    ended = [
+        (lock, history.transactions[lock.txn])
+        for locks in history.locks.values()
+        for lock in locks
+        if history.transactions[lock.txn].acknowledged
+    ]
+    raced: dict[tuple[int, str, int | None], list[tuple[LockInterval, Transaction]]] = {}
+    for lock, transaction in ended:
+        raced.setdefault((lock.job, lock.start.phase, lock.start.round), []).append((lock, transaction))
+    return judged(len(ended), [finding for rivals in raced.values() for finding in _overtaken(rivals)])
+
+
+def _overtaken(rivals: Sequence[tuple[LockInterval, Transaction]]) -> Iterator[Finding]:
+    """Find claims whose transaction committed and could do nothing with the job, because another of the round had ended it."""
+    ends = [end for lock, transaction in rivals if (end := _end_of(lock.job, transaction)) is not None]
+    for lock, transaction in rivals if ends else ():
+        if transaction.end is not None and all(trace.job != lock.job for trace in transaction.traces):
+            text = (
+                f"{owner_of(lock.start)} got {job(lock.job)} and committed without a change of it: in the same round "
+                f"{owner_of(ends[0])}, which had got it too, took it to {ends[0].to_state or 'no row'}."
+            )
+            witness = tuple(sorted((lock.start.seq, ends[0].seq, transaction.end.seq)))
+            yield Finding(NAME, max(ends[0].seq, transaction.end.seq), lock.job, witness, text)
+
+
+def _end_of(job_ordinal: int, transaction: Transaction) -> Event | None:
+    """Return the transition with which a transaction took a job out of ready."""
+    moves = (trace for trace in transaction.traces if trace.kind == "transition" and trace.job == job_ordinal)
+    return next((move for move in moves if move.to_state != JobState.READY), None)
 
 
 def _last(lock: LockInterval) -> int:

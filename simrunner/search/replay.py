@@ -12,6 +12,7 @@ from simrunner.model.design import Design
 from simrunner.model.event import CANONICAL, Event
 from simrunner.model.workload import Workload
 from simrunner.runtime.coordinator import Request
+from simrunner.search.fitting import fitted
 from simrunner.search.request import check_design, check_workload
 from simrunner.store.folder import RunFolder
 from simrunner.store.tape import Setup, Tape, tape_of
@@ -42,7 +43,7 @@ def read(folder: RunFolder) -> tuple[Tape, Request]:
     check_design(design)
     check_workload(workload)
     setup = tape.setup
-    return tape, Request(design, workload, setup.seed, setup.mode, setup.strategy, tape.decisions)
+    return tape, Request(design, fitted(workload, design), setup.seed, setup.mode, setup.strategy, tape.decisions)
 
 
 def _load(setup: Setup, paths: Mapping[str, Any], place: Path) -> tuple[Design, Workload]:

@@ -15,6 +15,7 @@ from simrunner.model.design import Design
 from simrunner.model.workload import Workload
 from simrunner.runtime.actors import lanes_of
 from simrunner.runtime.coordinator import Request
+from simrunner.search.fitting import fitted
 from simrunner.strategies.registry import STRATEGIES
 
 DECIDED = tuple(checker.name for checker in CHECKERS)
@@ -35,7 +36,7 @@ def prepare(
     check_workload(workload)
     if strategy is not None and strategy not in strategy_names():
         raise InputError(f"no strategy {strategy!r}; {suggestion(strategy, strategy_names())}", place="--strategy")
-    return Request(design, workload, seed, mode, strategy or workload.strategy)
+    return Request(design, fitted(workload, design), seed, mode, strategy or workload.strategy)
 
 
 def strategy_names() -> tuple[str, ...]:

@@ -1,0 +1,16 @@
+SELECT id AS job,
+       NULL::text AS key,
+       NULL::text AS "group",
+       state,
+       claimed_by AS owner,
+       claim_token AS token,
+       attempts,
+       max_attempts,
+       available_at,
+       claimed_at,
+       lease_until,
+       NULL::timestamptz AS completed_at,
+       priority,
+       created_at,
+       id
+FROM queue_jobs;

@@ -1,0 +1,16 @@
+SELECT id AS job,
+       NULL::text AS key,
+       NULL::text AS "group",
+       state,
+       NULL::text AS owner,
+       NULL::text AS token,
+       attempts,
+       max_attempts,
+       available_at,
+       NULL::timestamptz AS claimed_at,
+       NULL::timestamptz AS lease_until,
+       completed_at,
+       priority,
+       created_at,
+       id
+FROM queue_jobs;
