@@ -28,6 +28,7 @@ class PromisesTable(Struct, forbid_unknown_fields=True, frozen=True):
     lease_tolerance_ms: NotNegative = 0
     backoff_ms: NotNegative = 0
     starvation_claims: NotNegative | None = None
+    despite_inflow: bool = False
 
 
 class PoliciesTable(Struct, forbid_unknown_fields=True, frozen=True):

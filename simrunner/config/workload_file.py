@@ -77,6 +77,7 @@ class JudgeTable(Struct, forbid_unknown_fields=True, frozen=True):
     must_exercise: tuple[Name, ...] = ()
     cohort: Literal["seed", "all"] = "seed"
     min_backlog: Annotated[int, Meta(ge=0, le=LIMITS.jobs_max)] = 0
+    preferred_inflow: bool = False
 
 
 class ExpectTable(Struct, forbid_unknown_fields=True, frozen=True):

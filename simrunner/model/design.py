@@ -91,6 +91,8 @@ class Promises:
     backoff_ms: int = 0
     starvation_claims: int | None = None
     """At most this many claims of jobs that were not ahead at its entry may pass an eligible, unlocked job in one stay."""
+    despite_inflow: bool = False
+    """starvation-freedom is promised also where more preferred jobs arrive without end."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,6 +190,8 @@ class Workload:
     must_exercise: tuple[str, ...]
     min_backlog: int
     """Eligible candidates that every claim of the safety phase must have seen; a pass certifies it. 0: no such claim."""
+    preferred_inflow: bool = False
+    """More preferred jobs arrive without end: only a design that says so promises starvation-freedom all the same."""
     script: tuple[ScriptStep, ...] = ()
     """Not empty: exactly these steps are taken, in this order, instead of rounds."""
     experiment: Experiment | None = None

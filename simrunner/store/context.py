@@ -37,7 +37,7 @@ class _Document:
 def context_document(design: Design, workload: Workload, mode: str) -> dict[str, Any]:
     """Return what run.json keeps under `context`: plain JSON values, sets as sorted lists."""
     promises = asdict(design.promises)
-    promises["invariants"] = sorted(design.promises.invariants)
+    promises["invariants"] = sorted(promised(design, workload))
     promises["order"] = [asdict(column) for column in design.promises.order]
     return {
         "ownership": design.ownership.value,
@@ -53,6 +53,13 @@ def context_document(design: Design, workload: Workload, mode: str) -> dict[str,
         "starvation_claims": workload.starvation_claims,
         "script": [asdict(step) for step in workload.script],
     }
+
+
+def promised(design: Design, workload: Workload) -> frozenset[str]:
+    """The invariants that a design promises under a workload."""
+    if workload.preferred_inflow and not design.promises.despite_inflow:
+        return design.promises.invariants - {"starvation-freedom"}
+    return design.promises.invariants
 
 
 def _null_first(pair: list[str | None]) -> list[str]:

@@ -1,0 +1,16 @@
+SELECT id AS job,
+       NULL::text AS key,
+       NULL::text AS "group",
+       state,
+       claimed_by AS owner,
+       claim_token AS token,
+       attempts,
+       max_attempts,
+       available_at,
+       claimed_at,
+       lease_until,
+       completed_at,
+       available_at - make_interval(secs => 10 * priority) AS due_at,
+       created_at,
+       id
+FROM queue_jobs;
