@@ -136,7 +136,7 @@ class HistoryBuilder(RowRecorder):
         actor: str,
         operation: str,
         job: int | None,
-        edit: Callable[[HandRow, int], HandRow],
+        edit: Callable[[HandRow, int], HandRow | None],
         *,
         token: int | None = None,
         accepted: bool | None = None,

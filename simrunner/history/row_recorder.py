@@ -57,7 +57,7 @@ class RowRecorder(Recorder):
         new = edit(old)
         if new is None:
             del self.rows[job]
-            gone = {"from_state": str(old.state), "to_state": None, "order_key": None}
+            gone = {"from_state": str(old.state), "to_state": None, "order_key": None, "held": None}
             self.event("transition", **(common | old.columns() | gone | rest))
             return
         self.rows[job] = new = replace(new, **fields)

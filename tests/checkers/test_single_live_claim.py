@@ -116,6 +116,6 @@ def test_a_lock_that_ended_hides_no_longer_one() -> None:
     assert len(check(h.build(ownership=Ownership.LOCK)).findings) == 2
 
 
-def test_rounds_mode_does_not_judge_locks() -> None:
+def test_in_rounds_mode_the_order_of_replies_tells_nothing() -> None:
     judgement = check(shared_lock(gone_first=False).build(ownership=Ownership.LOCK, mode="rounds"))
     assert (judgement.opportunities, judgement.findings) == (0, ())
