@@ -60,11 +60,21 @@ def _differences(action: ScriptAction, expect: Expectation, history: History) ->
 
 
 def _waits(action: ScriptAction, expect: Expectation) -> Iterator[str]:
-    waited_for = action.blocked.blocked_by if action.blocked else None
-    if expect.blocked_by is not None and waited_for != expect.blocked_by:
-        yield f"waited for {waited_for or 'nobody'}, expected {expect.blocked_by}"
+    holder = action.blocked.blocked_by if action.blocked else None
+    if action.step.do == "look":
+        yield from _locked(holder, expect)
+    elif expect.blocked_by is not None and holder != expect.blocked_by:
+        yield f"waited for {holder or 'nobody'}, expected {expect.blocked_by}"
     elif expect.waits is not None and expect.waits != (action.blocked is not None):
-        yield f"waited for {waited_for}, expected no wait" if action.blocked else "did not wait, expected a wait"
+        yield f"waited for {holder}, expected no wait" if action.blocked else "did not wait, expected a wait"
+
+
+def _locked(holder: str | None, expect: Expectation) -> Iterator[str]:
+    """A look takes no lock and never waits: it tells who has locked the first job."""
+    if expect.blocked_by is not None and holder != expect.blocked_by:
+        yield f"the first job was locked by {holder or 'nobody'}, expected {expect.blocked_by}"
+    elif expect.waits is not None and expect.waits != (holder is not None):
+        yield f"the first job was locked by {holder or 'nobody'}"
 
 
 def _list(names: tuple[str, ...]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from simrunner.model.event import OBSERVER, Event
+from simrunner.model.job import JobState
 from simrunner.model.workload import ScriptStep
 
 NOT_TAKEN = "not taken"
@@ -35,7 +36,9 @@ class ScriptAction:
 
     @property
     def blocked(self) -> Event | None:
-        """Where it began to wait; None: it did not."""
+        """Where it began to wait; None: it did not. Of a `look`, the first job that it saw, if somebody had locked it."""
+        if self.step.do == "look":
+            return next((event for event in self.events[:1] if event.blocked_by is not None), None)
         return next((event for event in self.events if event.kind == "blocked"), None)
 
     @property
@@ -61,8 +64,9 @@ class ScriptAction:
 
     @property
     def report(self) -> Event | None:
-        """The number or the plan that it reported."""
-        return next((event for event in self.events if event.kind == "report" and event.value != NOT_TAKEN), None)
+        """The number or the plan that it reported; of a `report` the number of ready jobs."""
+        reports = (event for event in self.events if event.kind == "report" and event.value != NOT_TAKEN)
+        return next((event for event in reports if event.to_state in (None, JobState.READY)), None)
 
 
 def actions_of(script: Sequence[ScriptStep], events: Iterable[Event]) -> tuple[ScriptAction, ...]:

@@ -62,6 +62,8 @@ def _enqueue(client: Client, action: Action) -> None:
 
 
 def _operate(client: Client, action: Action) -> None:
+    if action.sorted_outside and not client.design.promises.order:
+        return  # without a total order there is nothing to sort by
     source = _built(client, action) if action.do in BUILT else client.design.operations.get(action.do)
     if source is None:
         return
@@ -92,14 +94,19 @@ def _run(client: Client, operation: str, source: OperationSource, values: Values
     """Run an operation in the open transaction, or in one of its own."""
     if client.open_operation is None:
         with client.session.transaction(operation, subject) as transaction:
-            return transaction.run(source, values)
+            return transaction.run(source, _at(client, values))
     if operation not in READS or client.open_operation == "session":
         client.open_operation = operation
-    return Transaction(client.session, operation, subject).run(source, values)
+    return Transaction(client.session, operation, subject).run(source, _at(client, values))
+
+
+def _at(client: Client, values: Values) -> Values:
+    """The values for a transaction that has begun: candidates are those of its time."""
+    return {**values, "as_of": clock.literal(client.session.began_us)}
 
 
 def _subject(client: Client, action: Action) -> Subject:
-    if action.do == "claim":
+    if action.do in ("claim", "explain"):
         return Subject(token=client.next_token())
     if action.write is not None:
         return Subject(action.write.job, action.write.token, action.write.attempt)
@@ -123,7 +130,6 @@ def _values(client: Client, action: Action, subject: Subject) -> Values:
         "priority": action.priority or 0,
         "payload": f"amended-{subject.job}",
         "error": "synthetic failure",
-        "as_of": clock.literal(client.session.began_us),
     }
 
 
