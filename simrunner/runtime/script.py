@@ -59,10 +59,10 @@ def _take(world: World, step: ScriptStep, number: int) -> None:
 def _act(world: World, lane: Lane, step: ScriptStep, number: int) -> None:
     if step.do == "restart":
         actors.start(world, [lane])
+    elif step.do == "kill" and lane.state is not LaneState.DEAD:
+        _kill(world, lane, step)
     elif lane.state is not LaneState.RESTING:
         world.recorder.event("report", **lane.who(), value=NOT_TAKEN, note=f"{lane.actor} is {lane.state}")
-    elif step.do == "kill":
-        _kill(world, lane, step)
     else:
         lane.order = Order(number, action=_action(world, lane, step))
         lane.state = LaneState.PARKED

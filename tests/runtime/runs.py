@@ -131,6 +131,20 @@ def workload_file(tmp_path: Path, base: str, changes: Iterable[tuple[str, str]] 
     return path
 
 
+def script_file(tmp_path: Path, *steps: str, jobs: int = 3) -> Path:
+    """A scripted workload; a step is `worker-a amend job=1` or, of the coordinator, `- advance ms=5`."""
+    head = f'title = "t"\nquestion = "q"\n[fixture]\njobs = {jobs}\n[policy]\nlease_ms = 15000\n'
+    lines = [head + '[judge]\njudges = ["claim-order"]\n']
+    for step in steps:
+        actor, do, *rest = step.split()
+        settings = [f"{key} = {value if key == 'ms' else repr(value)}" for key, value in (one.split("=") for one in rest)]
+        named = [] if actor == "-" else [f"actor = {actor!r}"]
+        lines.append("\n".join(["[[script]]", f"do = {do!r}", *named, *settings]) + "\n")
+    path = tmp_path / "script.toml"
+    path.write_text("\n".join(lines))
+    return path
+
+
 def backends(database: Database) -> list[str]:
     """Application names of the sessions of actors that are still in the database."""
     connection = libpq.connect(database.conninfo("look"))
@@ -140,7 +154,3 @@ def backends(database: Database) -> list[str]:
     )
     connection.finish()
     return [row[0] or "" for row in reply.rows]
-
-
-def actor_of(event: Event) -> tuple[str | None, int | None]:
-    return event.actor, event.incarnation
