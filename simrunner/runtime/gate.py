@@ -11,6 +11,8 @@ import socket
 from time import perf_counter_ns
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from simrunner.runtime.messages import Go, Intent, Order, Outcome, Report, decode_go, decode_report, encode
 
 _PACKET_BYTES = 1 << 18
@@ -85,25 +87,38 @@ class PipeGate:
 
 
 class ActorGate:
-    """The actor's end. It parks before every step, or only at one crash point in a concurrent round."""
+    """The actor's end. It parks before every step, or only at one crash point in a concurrent round.
 
-    def __init__(self, end: socket.socket, backend_pid: int) -> None:
+    `coalesce`: BEGIN and local actions are not parked at. Nobody else can notice when they happen, so schedules that differ
+    in them alone are one; the next step stands at the crash point that they would have stood at.
+    """
+
+    def __init__(self, end: socket.socket, backend_pid: int, *, coalesce: bool = False) -> None:
         self._end = end
         self._backend_pid = backend_pid
-        self._outcome: Outcome | None = None
+        self._coalesce = coalesce
+        self._crash_point: str | None = None
+        self._outcomes: list[Outcome] = []
         self._began_ns = 0
         self._go = Go(0)
         self.free = False
         self.stop_at: str | None = None
 
     def park(self, intent: Intent) -> Go:
-        """Report the last outcome and the next step; return when the step may be taken.
+        """Report the outcomes and the next step; return when the step may be taken.
 
         Raises SystemExit when the coordinator is gone.
         """
+        if self._coalesce and intent.coalesces:
+            self._crash_point = self._crash_point or intent.crash_point
+            self._began_ns = perf_counter_ns()
+            return self._go
+        if self._crash_point is not None:
+            intent = replace(intent, crash_point=intent.crash_point or self._crash_point)
+            self._crash_point = None
         waits = not self.free or (intent.crash_point is not None and intent.crash_point == self.stop_at)
-        packet = self._exchange(encode(Report(self._outcome, intent, waits, self._backend_pid)), waits)
-        self._outcome = None
+        packet = self._exchange(encode(Report(tuple(self._outcomes), intent, waits, self._backend_pid)), waits)
+        self._outcomes = []
         if packet is not None:
             self._go = decode_go(packet)
         self._began_ns = perf_counter_ns()
@@ -121,8 +136,8 @@ class ActorGate:
         return packet
 
     def finish(self, outcome: Outcome) -> None:
-        """Keep the outcome of the step for the next report."""
-        self._outcome = outcome
+        """Keep the outcome of a step for the next report."""
+        self._outcomes.append(outcome)
 
     def next_order(self, intent: Intent) -> Order:
         """Park between two rounds and return the order of the next one."""

@@ -32,6 +32,11 @@ class Intent(Struct, array_like=True, frozen=True):
     ends: bool = False
     """It ends a transaction, so committed truth may change and waiters may wake."""
 
+    @property
+    def coalesces(self) -> bool:
+        """Nobody else can notice when it happens: BEGIN, or a local action such as work."""
+        return self.statement == "BEGIN" or (self.statement is None and self.label not in (ROUND, BARRIER))
+
 
 class Returned(Struct, array_like=True, frozen=True):
     """One row that an operation returned, mapped to canonical fields."""
@@ -58,9 +63,10 @@ class Outcome(Struct, array_like=True, frozen=True):
 
 
 class Report(Struct, array_like=True, frozen=True):
-    """Actor to coordinator: the outcome of the last step, and the next one at which it parks."""
+    """Actor to coordinator: the outcomes since the last report, and the next step, at which it parks."""
 
-    outcome: Outcome | None
+    outcomes: tuple[Outcome, ...]
+    """One; none at the first gate; more where steps are coalesced."""
     intent: Intent
     waits: bool = True
     """False: told in passing, in a concurrent round; the actor does not wait for a Go."""

@@ -44,6 +44,8 @@ class HandSpec(NamedTuple):
     workload: Workload
     superuser: bool
     barriers: tuple[Barrier, ...] = ()
+    coalesce: bool = False
+    """BEGIN and local actions are no steps of their own."""
 
 
 class Process(NamedTuple):
@@ -135,7 +137,7 @@ def _detach(keep: int, coordinator: int) -> None:
 
 def _live(spec: HandSpec, end: socket.socket) -> None:
     connection = libpq.connect(spec.conninfo)
-    gate = ActorGate(end, connection.backend_pid)
+    gate = ActorGate(end, connection.backend_pid, coalesce=spec.coalesce)
     role = _role(gate.next_order(Intent(ROUND)))
     while True:
         role = _play(spec, gate, connection, role)

@@ -25,6 +25,7 @@ class Stage:
     """A database and processes for the runs of one design and one workload, one run at a time.
 
     `reuse`: the design was installed in the database before. `keep`: processes are kept for the next run.
+    `coalesce`: BEGIN and local actions are no steps of their own.
     Raises DesignError for SQL that the server refuses, ServerError.
     """
 
@@ -37,6 +38,7 @@ class Stage:
         concurrent: bool = False,
         reuse: bool = False,
         keep: bool = False,
+        coalesce: bool = False,
     ) -> None:
         self.database = database
         self.design = design
@@ -58,7 +60,7 @@ class Stage:
             self.session.finish()
             raise
         self.barriers = _barriers(workload) if concurrent else ()
-        self._spec = HandSpec(database.conninfo("actor"), design, workload, database.superuser, self.barriers)
+        self._spec = HandSpec(database.conninfo("actor"), design, workload, database.superuser, self.barriers, coalesce)
 
     def reset(self) -> None:
         """Bring the database back to the physical state in which a run begins. Raises ServerError."""

@@ -37,8 +37,11 @@ def begin(world: World, lane: Lane, intent: Intent) -> None:
 
 def finish(world: World, lane: Lane, report: Report) -> None:
     """Record a step's outcome and park the actor at its next one."""
-    if report.outcome is not None:
-        _record_outcome(world, lane, report.outcome)
+    for outcome in report.outcomes:
+        if lane.pending is None or lane.pending.label != outcome.intent.label:  # coalesced with the step before it
+            begin(world, lane, outcome.intent)
+        _record_outcome(world, lane, outcome)
+        lane.pending, lane.state = None, LaneState.PARKED
     lane.pending = None
     lane.blockers = ()
     lane.intent = report.intent
@@ -58,7 +61,7 @@ def blocked(world: World, lane: Lane, intent: Intent, blockers: str) -> None:
 
 def record_candidates(world: World, candidates: list[Candidate], who: dict[str, Any], txn_time: int | None) -> None:
     """Record the candidates of a claim, or of all claims of a concurrent round."""
-    names = {lane.backend_pid: lane.actor for lane in world.lanes}
+    names = {lane.backend_pid: lane.actor for lane in (*world.orphans, *world.lanes)}
     for rank, candidate in enumerate(candidates, 1):
         locker = candidate.locker_pid
         world.recorder.event(
