@@ -1,0 +1,106 @@
+"""What the other correct designs do, operation by operation."""
+
+from __future__ import annotations
+
+from psycopg.pq.abc import PGconn
+
+from simrunner.config import load_design
+from simrunner.runtime import libpq
+from simrunner.runtime.database import Database
+from tests.designs.queue import Queue
+
+
+def lock_only(database: Database) -> Queue:
+    return Queue(database, load_design("variants/lock-only"))
+
+
+def deleting(database: Database) -> Queue:
+    return Queue(database, load_design("variants/delete-returning"))
+
+
+def tell(connection: PGconn, statement: str) -> None:
+    libpq.expect(libpq.run(connection, statement), statement)
+
+
+def moves(queue: Queue, job: str) -> list[tuple[str | None, ...]]:
+    return [(row["from_state"], row["to_state"], row["attempt"], row["token"]) for row in queue.run("audit") if row["job"] == job]
+
+
+def test_a_job_is_the_workers_as_long_as_its_transaction_lasts(database: Database) -> None:
+    queue = lock_only(database)
+    other = queue.other_session()
+    tell(queue.connection, "BEGIN")
+    assert [queue.claim("a"), other.claim("b")] == [["1"], ["2"]]
+    tell(queue.connection, "ROLLBACK")
+    assert other.claim("b") == ["1"]
+
+
+def test_a_claim_writes_nothing(database: Database) -> None:
+    queue = lock_only(database)
+    before = queue.job("1")
+    queue.claim("a")
+    assert queue.job("1") == before
+    assert moves(queue, "1") == [(None, "ready", "0", None)]
+
+
+def test_a_completion_ends_with_the_transaction(database: Database) -> None:
+    queue = lock_only(database)
+    for verb, state in (("ROLLBACK", "ready"), ("COMMIT", "done")):
+        tell(queue.connection, "BEGIN")
+        assert queue.claim("a") == ["1"]
+        assert queue.run("effect", attempt=1)
+        assert queue.owns("complete", "a", "1")
+        tell(queue.connection, verb)
+        assert queue.job("1")["state"] == state
+    assert not queue.run("effect", attempt=2)
+    assert not queue.owns("complete", "a", "1")
+    assert moves(queue, "1")[1:] == [("ready", "done", "0", None)]
+
+
+def test_a_failure_is_counted_and_goes_behind_what_is_ready(database: Database) -> None:
+    queue = lock_only(database)
+    queue.at(10)
+    assert queue.owns("fail", "a", "1")
+    assert (queue.job("1")["state"], queue.job("1")["attempts"]) == ("ready", "1")
+    assert [row["job"] for row in queue.run("eligible", as_of="2026-09-22 09:00:00.010+03")][-1] == "1"
+    assert queue.owns("fail", "a", "1")
+    assert (queue.job("1")["state"], queue.job("1")["attempts"]) == ("failed", "2")
+    assert moves(queue, "1")[1:] == [("ready", "ready", "1", None), ("ready", "failed", "2", None)]
+
+
+def test_there_is_nothing_to_give_back_to_renew_or_to_recover() -> None:
+    design = load_design("variants/lock-only")
+    assert not [name for name in ("release", "heartbeat", "recover") if design.offers(name)]
+
+
+def test_a_completion_deletes_the_row_and_the_trail_stays(database: Database) -> None:
+    queue = deleting(database)
+    assert queue.claim("a") == ["1"]
+    assert queue.run("effect", attempt=1)
+    assert queue.owns("complete", "a", "1")
+    assert "1" not in [row["job"] for row in queue.run("jobs")]
+    assert moves(queue, "1") == [
+        (None, "ready", "0", None),
+        ("ready", "claimed", "1", "a/1"),
+        ("claimed", None, "1", "a/1"),
+    ]
+    assert not queue.run("effect", attempt=2)
+
+
+def test_only_the_owner_deletes(database: Database) -> None:
+    queue = deleting(database)
+    queue.claim("a")
+    queue.at(15_001)
+    queue.run("recover")
+    assert not queue.owns("complete", "a", "1")
+    assert queue.claim("b", batch=24)[-1] == "1"
+    assert not queue.owns("complete", "a", "1")
+    assert queue.owns("complete", "b", "1")
+
+
+def test_a_job_that_failed_for_good_stays(database: Database) -> None:
+    queue = deleting(database)
+    for _ in range(2):
+        queue.claim("a", batch=24)
+        assert queue.owns("fail", "a", "1")
+    assert queue.job("1")["state"] == "failed"
