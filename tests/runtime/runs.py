@@ -25,6 +25,8 @@ from simrunner.store.journal import JOURNAL, Recorded, stream_journal
 from simrunner.store.reader import Loaded, load
 
 STARTED = datetime(2026, 9, 22, tzinfo=UTC)
+FAULTS = '[[faults]]\nkind = "kill"\ncrash_point = "after-commit"\n'
+"""The faults of `smoke`."""
 ROOT = Path(__file__).parent.parent.parent
 
 
@@ -87,7 +89,15 @@ def request(
     decisions: Sequence[Decision] | None = None,
     reuse: bool = False,
 ) -> Request:
-    return Request(load_design(str(design)), load_workload(str(workload), settings), seed, mode, strategy, decisions, reuse)
+    return Request(
+        design=load_design(str(design)),
+        workload=load_workload(str(workload), settings),
+        seed=seed,
+        mode=mode,
+        strategy=strategy,
+        decisions=decisions,
+        reuse=reuse,
+    )
 
 
 def new_folder(results: Path, wanted: Request) -> RunFolder:

@@ -14,7 +14,7 @@ from simrunner.runtime import server
 from simrunner.runtime.cluster import Cluster
 from simrunner.runtime.coordinator import Request
 from simrunner.runtime.database import Database, create
-from tests.runtime.runs import ROOT, design_folder, request, run, workload_file
+from tests.runtime.runs import FAULTS, ROOT, design_folder, request, run, workload_file
 
 CROWDED = {"workers": "3", "jobs": "2"}
 """Three workers for two jobs: with a claim that takes no lock they wait for each other."""
@@ -22,7 +22,6 @@ CROWDED_SEED = 19
 """Its schedule has two waiters behind one transaction, both freed by its end."""
 TIES = {"jobs": "24", "workers": "1", "recoverers": "0", "batch": "8", "safety.rounds": "1", "liveness.rounds": "1"}
 """One worker that claims 16 of 24 jobs, between which only their places on the page decide."""
-FAULTS = '[[faults]]\nkind = "kill"\ncrash_point = "after-commit"\n'
 
 
 @contextmanager
