@@ -45,7 +45,9 @@ def execute(request: Request, folder: RunFolder, database: Database, watcher: Wa
     """
     with _telling_how_it_ended(folder):
         concurrent = request.mode == "rounds"
-        stage = Stage(database, request.design, request.workload, concurrent=concurrent, reuse=request.reuse)
+        stage = Stage(
+            database, request.design, request.workload, concurrent=concurrent, reuse=request.reuse, coalesce=request.coalesce
+        )
         with closing(stage), closing(Journal(folder.path / JOURNAL)) as journal:
             final = perform(request, stage, journal, lambda world: _course(request, world, folder, watcher), watcher.pace)
         write_final(folder, final.jobs, final.audit)

@@ -28,7 +28,7 @@ from simrunner.runtime.recorder import Ledger, Recorder
 from simrunner.runtime.stage import Stage
 from simrunner.runtime.world import Lane, World
 from simrunner.strategies.decider import Decider, SeededDecider, TapeDecider
-from simrunner.strategies.registry import STRATEGIES
+from simrunner.strategies.registry import STRATEGIES, StrategyOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,11 @@ class Request:
     strategy: str
     decisions: Sequence[Decision] | None = None
     """A tape to follow instead of the strategy."""
+    options: StrategyOptions = StrategyOptions()  # noqa: RUF009 - frozen
+    decider: Decider | None = None
+    """Who decides instead of strategy and faults, e.g. an exhaustive search."""
+    coalesce: bool = False
+    """BEGIN and local actions are no steps of their own."""
     reuse: bool = False
     """The database has seen a run of the same design: it is reset, not built."""
 
@@ -113,10 +118,12 @@ def _world(request: Request, stage: Stage, ledger: Ledger, pace: Callable[[], No
 
 
 def _decider(request: Request, armed: list[ArmedFault]) -> Decider:
+    if request.decider is not None:
+        return request.decider
     if request.decisions is not None:
         return TapeDecider(request.decisions)
     make = next(entry.make for entry in STRATEGIES if entry.name == request.strategy)
-    return SeededDecider(make(request.seed), lambda view: plan.due(armed, view))
+    return SeededDecider(make(request.seed, request.options), lambda view: plan.due(armed, view))
 
 
 def _finish(world: World) -> Final:

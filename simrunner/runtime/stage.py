@@ -44,6 +44,8 @@ class Stage:
         self.design = design
         self.workload = workload
         self.session = libpq.connect(database.conninfo("observer"))
+        self.is_used = False
+        """A run has begun since the first state or the last reset."""
         self._keep = keep
         self._idle: list[Process] = []
         self._arriving: list[Process] = []
@@ -66,6 +68,7 @@ class Stage:
         """Bring the database back to the physical state in which a run begins. Raises ServerError."""
         self._truncate_sql = self._truncate_sql or self.database.truncate_sql(setup.tables(self.session))
         self.seeded = setup.reinstall(self.session, self.design, self.workload, self._truncate_sql)
+        self.is_used = False
 
     def stock(self, spares: int) -> None:
         """Fork processes ahead of need until there are so many idle ones."""
@@ -74,6 +77,7 @@ class Stage:
 
     def cast(self, role: Role) -> Process:
         """Return a process that is about to report that it has taken a role."""
+        self.is_used = True
         one = self._idle.pop() if self._idle else self._arrived()
         one.gate.open(Go(0, order=Order(0, role=role)))
         return one

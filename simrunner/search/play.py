@@ -63,4 +63,5 @@ def _setup(request: Request, cluster: Cluster) -> Setup:
         mode=request.mode,
         strategy=request.strategy,
         postgres_major=cluster.major,
+        coalesced=request.coalesce,
     )

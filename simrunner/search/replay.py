@@ -43,7 +43,9 @@ def read(folder: RunFolder) -> tuple[Tape, Request]:
     check_design(design)
     check_workload(workload)
     setup = tape.setup
-    return tape, Request(design, fitted(workload, design), setup.seed, setup.mode, setup.strategy, tape.decisions)
+    return tape, Request(
+        design, fitted(workload, design), setup.seed, setup.mode, setup.strategy, tape.decisions, coalesce=setup.coalesced
+    )
 
 
 def _load(setup: Setup, paths: Mapping[str, Any], place: Path) -> tuple[Design, Workload]:

@@ -36,6 +36,8 @@ class Setup:
     mode: str
     strategy: str
     postgres_major: int
+    coalesced: bool = False
+    """BEGIN and local actions were no steps of their own."""
 
 
 @dataclass(frozen=True, slots=True)
