@@ -27,15 +27,16 @@ def read_new(world: World) -> None:
 
 
 def record_until(world: World, last: tuple[int, int] | None) -> None:
-    """Record unread transactions up to the one of a (backend pid, number in its session); None: all of them.
+    """Record the unread transaction of a (backend pid, number in its session) and those that came before it in a row; None: all.
 
-    If that one changed nothing, nothing is recorded: those before it are recorded when their own end is.
+    If that one changed nothing, nothing is recorded: the others are recorded when their own end is.
     """
     keys = [(transaction.backend_pid, transaction.number) for transaction in world.unread]
     if last is not None and last not in keys:
         return
-    end = len(keys) if last is None else keys.index(last) + 1
-    batch, world.unread = world.unread[:end], world.unread[end:]
+    places = range(len(keys)) if last is None else _before_in_a_row(world.unread, keys.index(last))
+    batch = [world.unread[place] for place in places]
+    world.unread = [transaction for place, transaction in enumerate(world.unread) if place not in places]
     current = _current_rows(world, batch) if last is None and len(batch) == 1 else None
     for transaction in batch:
         _record(world, transaction, current)
@@ -63,6 +64,21 @@ def job_columns(world: World, change: Change) -> dict[str, Any]:
         "order_key": order_text(row) if change.new else None,
         "rank": change.rank,
     }
+
+
+def _before_in_a_row(unread: Sequence[CommittedTransaction], place: int) -> list[int]:
+    """Places of a transaction and of those before it that changed one of its jobs, directly or through others, in order.
+
+    A change without a job (TRUNCATE) concerns every job.
+    """
+    jobs = {change.job for change in unread[place].changes}
+    places = [place]
+    for earlier in reversed(range(place)):
+        others = {change.job for change in unread[earlier].changes}
+        if None in jobs | others or not jobs.isdisjoint(others):
+            jobs |= others
+            places.insert(0, earlier)
+    return places
 
 
 def _record(world: World, transaction: CommittedTransaction, current: dict[str, JobRow] | None) -> None:
