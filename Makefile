@@ -7,7 +7,7 @@ VENV := .venv
 INSTALLED := $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup sim analyze replay lint test clean
+.PHONY: help setup sim accept analyze replay lint test clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -25,6 +25,9 @@ $(INSTALLED): requirements.lock pyproject.toml
 
 sim: $(INSTALLED)  ## run a workload: WORKLOAD=high-depth [DESIGN=...] [SEED=...] [MODE=stepped|rounds]
 	@$(VENV)/bin/simrunner run "$(WORKLOAD)" $(if $(DESIGN),--design "$(DESIGN)") $(if $(SEED),--seed "$(SEED)") $(if $(MODE),--mode "$(MODE)")
+
+accept: $(INSTALLED)  ## run every experiment of the acceptance and decide: [DESIGN=reference] [SEED=1]
+	@$(VENV)/bin/simrunner accept $(if $(DESIGN),--design "$(DESIGN)") $(if $(SEED),--seed "$(SEED)")
 
 analyze: $(INSTALLED)  ## judge a stored run again, without a database: [RUN=results/latest]
 	@$(VENV)/bin/simrunner analyze "$(RUN)"

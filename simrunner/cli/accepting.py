@@ -1,0 +1,99 @@
+"""Playing an acceptance: every planned run on one server, each in a database of its own.
+
+Loads no numpy, pandas or pyarrow: actors are forked for every run, so nothing is sealed or judged before the last one ended.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from simrunner import __version__
+from simrunner.analysis.facts import shown_path
+from simrunner.cli.signals import interruptible
+from simrunner.errors import EnvironmentFailure, Interrupted
+from simrunner.report.acceptance.plan import EXPERIMENTS, Planned, parts_document
+from simrunner.runtime.cluster import Cluster
+from simrunner.runtime.coordinator import Watcher
+from simrunner.search.play import begin_part, play
+from simrunner.store.folder import COMPLETE, FAILED, INTERRUPTED, RunFolder
+
+ACCEPT = "accept"
+
+Progressed = Callable[[int, str], None]
+"""Told the number of runs that have ended and the name of the next."""
+
+
+def play_all(planned: Sequence[Planned], server: AbstractContextManager[Cluster], results: Path, *, quiet: bool) -> RunFolder:
+    """Play every run and return the acceptance's folder, still locked.
+
+    A run that the machine or the server fails is left as failed and the others go on. Raises Interrupted, what kept the
+    server from starting, and DesignError for SQL that the server refuses.
+    """
+    request = planned[0].request
+    with interruptible(), server as cluster:
+        folder = RunFolder.create(results, ACCEPT, request.design.name, request.seed, datetime.now(UTC), records=False)
+        _describe(folder, planned, cluster)
+        try:
+            with _progress(len(planned), quiet=quiet) as progressed:
+                _play_each(planned, folder, cluster, progressed)
+        except BaseException as error:
+            folder.update_run(status=INTERRUPTED if isinstance(error, Interrupted) else FAILED)
+            error.add_note(f"What happened until then is kept in {shown_path(folder.path)}")
+            folder.close()
+            raise
+    folder.update_run(status=COMPLETE)
+    return folder
+
+
+def _describe(folder: RunFolder, planned: Sequence[Planned], cluster: Cluster) -> None:
+    design = planned[0].request.design
+    folder.update_run(
+        simrunner=__version__,
+        design_sha256=design.sha256,
+        superuser=cluster.superuser,
+        embedded=cluster.embedded,
+        postgres={"major": cluster.major, "version": cluster.version_text},
+        paths={"design": design.folder},
+        promises=sorted(design.promises.invariants),
+        offers=sorted(design.operations),
+        parts=parts_document(planned),
+    )
+
+
+def _play_each(planned: Sequence[Planned], folder: RunFolder, cluster: Cluster, progressed: Progressed) -> None:
+    for number, one in enumerate(planned):
+        progressed(number, one.part.name)
+        if not one.part.missing:
+            _play(one, folder.path / EXPERIMENTS / one.part.name, cluster)
+
+
+def _play(one: Planned, path: Path, cluster: Cluster) -> None:
+    with begin_part(one.request, cluster, path, datetime.now(UTC)) as run:
+        try:
+            play(one.request, run, cluster, Watcher(lambda actors: None, lambda phase, number, most: None, lambda: None))
+        except EnvironmentFailure as error:
+            run.update_run(status=FAILED, error=str(error))
+
+
+@contextmanager
+def _progress(runs: int, *, quiet: bool) -> Iterator[Progressed]:
+    """A progress bar on a terminal, drawn when it is told to: a thread of its own would not survive the forks."""
+    if quiet or not sys.stdout.isatty():
+        yield lambda number, name: None
+        return
+    columns = (TextColumn("{task.description:<32}"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"))
+    with Progress(*columns, console=Console(markup=False), auto_refresh=False, transient=True, redirect_stdout=False) as progress:
+        task = progress.add_task("", total=runs)
+
+        def progressed(number: int, name: str) -> None:
+            progress.update(task, description=name, completed=number)
+            progress.refresh()
+
+        yield progressed
