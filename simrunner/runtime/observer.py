@@ -92,6 +92,14 @@ class Observer:
         """Backends that a waiting backend waits for (pg_blocking_pids); empty if it does not wait for a lock."""
         return [int(row[0] or 0) for row in self._run("blocking", str(pid).encode()).rows]
 
+    def terminate(self, pid: int) -> None:
+        """End a session of simrunner in this database, if it is still there."""
+        sql = (
+            f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = {pid} AND datname = current_database()"
+            " AND starts_with(application_name, 'simrunner:')"
+        )
+        self._expect(libpq.run(self.connection, sql))
+
     def is_alive(self, pid: int) -> bool:
         """Whether a backend is still there: until it has left, it holds its locks."""
         return bool(self._run("alive", str(pid).encode()).rows)

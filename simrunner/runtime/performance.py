@@ -170,6 +170,8 @@ def _end_all(world: World) -> None:
     waking.go_on_all(world, left)
     deadline = monotonic() + LIMITS.interrupt_seconds
     with suppress(ServerError):  # the server itself may be gone; the first failure is the one to tell
+        for lane in left:  # one whose statement waits for a lock cannot notice that its client has gone
+            world.observer.terminate(lane.backend_pid)
         while any(world.observer.is_alive(lane.backend_pid) for lane in left) and monotonic() < deadline:
             continue
 

@@ -29,7 +29,7 @@ def safety(world: World, course: Course) -> None:
     _enter(world, "safety")
     if world.workload.script:
         course.progressed("safety", 1, 1)
-        script.play(world)
+        script.play(world, course.started)
         return
     bounds = world.workload.safety
     for number in range(1, bounds.rounds + 1):

@@ -6,6 +6,8 @@ back, so that nobody stays blocked.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from simrunner.history.script import NOT_TAKEN
 from simrunner.model.event import OBSERVER
 from simrunner.model.tape import ADVANCE, ANALYZE, KILL, ROUND, VACUUM, Decision
@@ -17,15 +19,18 @@ from simrunner.runtime.recorder import STEP_TICK_US
 from simrunner.runtime.world import Lane, World
 
 
-def play(world: World) -> None:
-    """Take all steps of the script, then end what they left open."""
+def play(world: World, started: Callable[[World], None]) -> None:
+    """Take all steps of the script, then end what they left open. `started` is called when actors were started."""
     actors.start(world, world.lanes)
+    started(world)
     for number, step in enumerate(world.workload.script, 1):
         world.pace()
         rounds.notice_deaths(world)
         decide(world, Decision(ROUND, amount=number))
         world.recorder.round = number
         _repeat(world, step, number)
+        if step.do == "restart":
+            started(world)
     _release(world)
     world.recorder.flush()
 
