@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from simrunner import __version__
+from simrunner.cli.accept import accept
 from simrunner.cli.analyze import analyze
 from simrunner.cli.endings import Commands
 from simrunner.cli.kill import kill
@@ -12,6 +13,7 @@ from simrunner.cli.listing import list_
 from simrunner.cli.replay import replay
 from simrunner.cli.run import run
 from simrunner.cli.show import show
+from simrunner.cli.spec import spec
 
 
 @click.group("simrunner", cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -24,5 +26,5 @@ def main() -> None:
     """
 
 
-for command in (run, analyze, replay, kill, list_, show):
+for command in (run, accept, analyze, replay, kill, list_, show, spec):
     main.add_command(command)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 def accept(  # noqa: PLR0917 - click passes them by name
     design: str, seed: int, dsn: str | None, postgres: str | None, results: Path, as_json: bool
 ) -> int:
-    """Run every experiment of the acceptance against a design and decide.
+    """Run every experiment of the acceptance and decide.
 
     Ends with 0 if the design is ACCEPTED, 1 if it is REJECTED, 3 if it is INCONCLUSIVE.
     """
