@@ -18,8 +18,8 @@ from simrunner.errors import WorkloadError
 def settable(shape: type[msgspec.Struct], data: Any, around: Path = ()) -> Iterator[tuple[Path, Any]]:
     """Yield (path, type) of every single value of `shape`; of a list of tables, those of the entries in `data`."""
     values = data if isinstance(data, dict) else {}
-    for name, kind in get_type_hints(shape, include_extras=True).items():
-        kind, path = _present(kind), (*around, name)
+    for name, declared in get_type_hints(shape, include_extras=True).items():
+        kind, path = _present(declared), (*around, name)
         inner = get_args(kind)[0] if get_origin(kind) is tuple else kind
         if not (isinstance(inner, type) and issubclass(inner, msgspec.Struct)):
             yield path, kind
