@@ -11,6 +11,11 @@ class Limits:
 
     step_seconds: float = 30.0
     """A released step must finish or be blocked by another actor within this time."""
+    spec_step_seconds: float = 300.0
+    """A step of an isolation spec is cancelled when it has not ended by then, as isolationtester does."""
+    spec_blocked_seconds: float = 10.0
+    """A step of an isolation spec that waits for a lock is given up after this time if only it could go on: lock time-outs and
+    the deadlock detector have had their turn."""
     backend_gone_seconds: float = 10.0
     """After SIGKILL a backend must have left pg_stat_activity within this time."""
     server_start_seconds: float = 60.0
