@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from simrunner.model.design import OperationSource, Statement
+from simrunner.model.operations import FENCED_WRITES
 from simrunner.runtime import clock
 from simrunner.runtime.client import Client
 from simrunner.runtime.libpq import quote
@@ -15,6 +16,8 @@ READS = (*BUILT, "report")
 """Actions that change no job: a transaction that changes one is named after that."""
 ENDS = ("complete", "fail", "release")
 """Writes with which an owner has done with its claim."""
+OWN = ("work-start", "work-end", "effect", *FENCED_WRITES)
+"""Actions that are about a claim."""
 
 
 def act(client: Client, order: Order) -> bool:
@@ -22,6 +25,8 @@ def act(client: Client, order: Order) -> bool:
     action = order.action
     if action is None:
         return False
+    if action.do in OWN and action.write is None and client.subject.job is None:
+        return False  # it has claimed nothing that this could be about
     if action.do in ("begin", "claim"):
         let_go(client)
     if action.do == "begin":
@@ -72,9 +77,9 @@ def _operate(client: Client, action: Action) -> None:
         client.session.begin("claim", subject)
         client.open_operation, client.holds_claim = "claim", True
     returned = _run_in_claim(client, action.do, source, _values(client, action, subject), subject)
-    if action.do == "claim" and returned:
-        client.subject = Subject(returned[0].job, returned[0].token, returned[0].attempt)
-    elif client.holds_claim and action.write is None and action.do in ("claim", *ENDS):
+    if action.do == "claim":
+        client.subject = Subject(returned[0].job, returned[0].token, returned[0].attempt) if returned else Subject()
+    if client.holds_claim and action.write is None and (action.do in ENDS or client.subject.job is None):
         _end(client, "COMMIT")
 
 
@@ -112,7 +117,7 @@ def _subject(client: Client, action: Action) -> Subject:
         return Subject(action.write.job, action.write.token, action.write.attempt)
     if action.job is not None:
         return Subject(action.job)
-    return client.subject if action.do in ("complete", "fail", "release", "heartbeat", "effect") else Subject()
+    return client.subject if action.do in OWN else Subject()
 
 
 def _values(client: Client, action: Action, subject: Subject) -> Values:

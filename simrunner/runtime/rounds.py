@@ -6,7 +6,7 @@ from simrunner.errors import StepStuck
 from simrunner.model.tape import KILL, STEP
 from simrunner.model.view import LaneState
 from simrunner.runtime import crashes, stepping, waiting, waking
-from simrunner.runtime.messages import Go
+from simrunner.runtime.messages import ROUND, Go
 from simrunner.runtime.waiting import Waited
 from simrunner.runtime.world import Lane, World
 
@@ -30,8 +30,9 @@ def take_step(world: World) -> None:
     """Take one decision and carry it out."""
     decision = world.decider.decide(world.view())
     world.recorder.decide(decision)
-    world.recorder.tick()
     lane = world.lane(decision.actor or "")
+    if lane.intent is None or lane.intent.label != ROUND:  # to be told what to do takes no time
+        world.recorder.tick()
     if decision.kind == STEP:
         _step(world, lane)
     elif decision.kind == KILL:
