@@ -1,0 +1,1 @@
+"""Tests of what goes wrong and when. No database."""

@@ -1,0 +1,1 @@
+"""Tests of who takes the next step. No database."""
