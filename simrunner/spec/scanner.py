@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import NamedTuple, NoReturn
+from typing import NamedTuple
 
 from simrunner.errors import InputError
 from simrunner.spec.model import Place
@@ -63,7 +63,7 @@ def tokens_of(text: str, file: str) -> Iterator[Token]:
     while offset < len(text):
         match = _PATTERN.match(text, offset)
         if match is None or "\0" in match.group():
-            _refuse(text, offset, file, place)
+            raise InputError(_mistake(text, offset, match), place=f"{file}:{place.line}:{place.column}")
         raw = match.group()
         if match.lastgroup != "blank":
             yield _token(str(match.lastgroup), raw, place)
@@ -92,14 +92,13 @@ def _moved(place: Place, raw: str) -> Place:
     return Place(place.line + lines, len(raw) - raw.rindex("\n"))
 
 
-def _refuse(text: str, offset: int, file: str, place: Place) -> NoReturn:
+def _mistake(text: str, offset: int, match: re.Match[str] | None) -> str:
+    if match is not None:
+        return "this holds a character with code 0, which cannot be sent"
     match text[offset]:
         case '"':
-            message = "expected a closing '\"' on the same line"
-        case "{" if "}" not in text[offset:]:
-            message = "expected a closing '}' for this block of SQL, found the end of the file"
+            return "expected a closing '\"' on the same line"
         case "{":
-            message = "this block of SQL holds a character with code 0, which cannot be sent"
+            return "expected a closing '}' for this block of SQL, found the end of the file"
         case other:
-            message = f"expected a keyword, a name or a block of SQL, found the character {other!r}"
-    raise InputError(message, place=f"{file}:{place.line}:{place.column}")
+            return f"expected a keyword, a name or a block of SQL, found the character {other!r}"

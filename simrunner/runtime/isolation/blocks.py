@@ -10,7 +10,7 @@ from psycopg.pq.abc import PGresult
 
 from simrunner.errors import InputError
 from simrunner.limits import LIMITS
-from simrunner.runtime.isolation.session import Session, Write, encoded, wait_for
+from simrunner.runtime.isolation.session import COPY, COPY_REFUSED, Session, Write, encoded, wait_for
 from simrunner.runtime.isolation.show import result_table
 from simrunner.spec.model import Block
 from simrunner.spec.plan import Plan
@@ -60,6 +60,8 @@ class Blocks:
         results = list(session.results())
         session.show_notices()
         last: PGresult = results[-1]
+        if last.status in COPY:
+            raise InputError(COPY_REFUSED, place=self._plan.at(block.place))
         if last.status == pq.ExecStatus.TUPLES_OK:
             self._write(result_table(last))
         return None if last.status in (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK) else last.error_message

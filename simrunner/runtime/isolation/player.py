@@ -12,7 +12,7 @@ from simrunner.limits import LIMITS
 from simrunner.runtime.isolation.blocks import Blocks
 from simrunner.runtime.isolation.locks import Locks
 from simrunner.runtime.isolation.running import Running
-from simrunner.runtime.isolation.session import Session, Write, encoded, wait_for
+from simrunner.runtime.isolation.session import COPY, COPY_REFUSED, Session, Write, encoded, wait_for
 from simrunner.runtime.isolation.show import shown
 from simrunner.runtime.isolation.since import Since
 from simrunner.runtime.isolation.watch import Watch
@@ -115,7 +115,7 @@ class Player:
                 self._write(_line(running, b" <waiting ...>"))
             return False
         self._write(_line(running, b"") if first else b"step " + encoded(running.name) + b": <... completed>\n")
-        self._report(session)
+        self._report(session, running)
         session.running = None
         return True
 
@@ -127,10 +127,12 @@ class Player:
                 return True
         return any(self._sessions[delay.step.session].notices_shown < goal for delay, goal in running.goals)
 
-    def _report(self, session: Session) -> None:
+    def _report(self, session: Session, running: Running) -> None:
         for result in session.results():
             session.show_notices()
             self._write(shown(result))
+            if result.status in COPY:
+                raise InputError(COPY_REFUSED, place=self._plan.at(running.move.step.place))
         session.show_notices()
         for notification in session.notifications():
             self._write(self._notification(session, notification))

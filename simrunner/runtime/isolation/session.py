@@ -15,6 +15,9 @@ from simrunner.runtime.isolation.running import Running
 
 Write = Callable[[bytes], None]
 """Where the output goes."""
+COPY = (pq.ExecStatus.COPY_IN, pq.ExecStatus.COPY_OUT, pq.ExecStatus.COPY_BOTH)
+"""Results with which a session is of no use any more: nobody answers."""
+COPY_REFUSED = "COPY from or to the client is not possible in a spec; use INSERT or SELECT"
 
 
 def encoded(text: str) -> bytes:
@@ -66,10 +69,8 @@ class Session:
         """Yield the results of a reply that has come. One that asks for COPY data is the last."""
         while (result := self.connection.get_result()) is not None:
             yield result
-            if result.status in (pq.ExecStatus.COPY_IN, pq.ExecStatus.COPY_OUT, pq.ExecStatus.COPY_BOTH):
-                raise ServerError(
-                    f"session {self.name}: COPY from or to the client is not possible in a spec; use INSERT or SELECT"
-                )
+            if result.status in COPY:
+                return
 
     def notifications(self) -> Iterator[pq.PGnotify]:
         """Yield the NOTIFY messages that have arrived."""
