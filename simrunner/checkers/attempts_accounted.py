@@ -21,7 +21,7 @@ _RECOVERY = frozenset({"recover", "recover-batch", "recover-write"})
 
 
 def check(history: History) -> Judgement:
-    """Judge every claim: against the maximum where the design promises one, against the counter where it stores one."""
+    """Judge every claim: against the maximum where the row states or the design promises one, against the counter where there is one."""
     maxima = _maxima(history)
     executed = {event.job for event in history.of_kind("work-start")}
     found: list[Finding] = []
@@ -37,9 +37,7 @@ def _maximum(history: History) -> int | None:
 
 
 def _maxima(history: History) -> dict[int, int]:
-    """The maximum that each job's final row states, where the design promises one at all."""
-    if history.context.promises.max_attempts is None:
-        return {}
+    """The maximum that each job's final row states."""
     rows = history.context.final_jobs or ()
     return {job: row.max_attempts for job, row in rows if row.max_attempts is not None}
 

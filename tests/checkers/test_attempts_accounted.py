@@ -130,3 +130,10 @@ def test_a_counter_that_does_not_start_at_zero_is_counted_from_there() -> None:
     h.seed(1, attempt=2)
     h.claim("worker-a")
     assert not check(build(h)).findings
+
+
+def test_a_maximum_that_only_the_row_states_counts() -> None:
+    h = claimed_and_lost(4)
+    row = h.rows[1].canonical(h.token_names)._replace(max_attempts=3)
+    promises = replace(PROMISES, max_attempts=None)
+    assert [finding.job for finding in check(h.build(promises=promises, final_jobs=((1, row),))).findings] == [1]
