@@ -14,7 +14,7 @@ from simrunner.errors import EnvironmentFailure
 @click.option("--dsn", help="Use this PostgreSQL server instead of the embedded one.")
 @click.option("--postgres", type=click.Choice(("18", "16")), help="Major version of the embedded server.  [default: 18]")
 def spec(file: Path, dsn: str | None, postgres: str | None) -> None:
-    """Run a PostgreSQL isolation spec and print what isolationtester prints.
+    """Run a PostgreSQL isolation spec as isolationtester does.
 
     Compare the output with the expected one; the exit code says only whether all permutations were run.
     """

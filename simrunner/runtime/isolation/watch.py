@@ -8,14 +8,14 @@ statement under way waits too. As long as another one works, its lock may be fre
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from time import monotonic
 
 from simrunner.limits import LIMITS
 from simrunner.runtime.isolation.locks import Locks
 from simrunner.runtime.isolation.session import Session, wait_for
 from simrunner.runtime.isolation.since import Since
 
-QUICK_SECONDS = 0.0005
-"""Most statements have answered within this time, so that nobody need look at the locks."""
+_QUICK_SECONDS = 0.0005
 _LAST_SECONDS = 0.01
 _SELDOM_SECONDS = 0.1
 
@@ -29,13 +29,16 @@ class Watch:
     def __init__(self, sessions: Sequence[Session], locks: Locks) -> None:
         self._sessions = sessions
         self._locks = locks
+        self._usual_seconds = 0.0
+        """What a statement has taken lately when it was not blocked: on a busy machine the look must not come sooner."""
 
     def ends_unblocked(self, session: Session, *, again: bool, stuck: Stuck) -> bool:
         """Wait until the reply is there (True) or the statement is blocked (False).
 
         `again`: it was blocked before, and whoever could free it has done so by now.
         """
-        pause = 0.0 if again else QUICK_SECONDS
+        began = monotonic()
+        pause = 0.0 if again else self._quick()
         under_way, waits = Since(LIMITS.spec_step_seconds, begun=True), Since(_LAST_SECONDS)
         while self._busy(session):
             if wait_for([session], pause):
@@ -46,15 +49,16 @@ class Watch:
             waits.keep(session not in working)
             if not working or waits.over():
                 return False
-            pause = min(max(2 * pause, QUICK_SECONDS), _LAST_SECONDS)
+            pause = min(max(2 * pause, _QUICK_SECONDS), _LAST_SECONDS)
             if under_way.over():
                 stuck(session, False)
                 under_way.restart()
+        self._usual_seconds += (monotonic() - began - self._usual_seconds) / 8
         return True
 
     def ends(self, session: Session, *, stuck: Stuck) -> None:
         """Wait until the reply is there, whether it is blocked meanwhile or not."""
-        pause = QUICK_SECONDS
+        pause = _QUICK_SECONDS
         under_way, waits = Since(LIMITS.spec_step_seconds, begun=True), Since(LIMITS.spec_blocked_seconds)
         while self._busy(session):
             if wait_for([session], pause):
@@ -65,6 +69,10 @@ class Watch:
                 stuck(session, waits.over())
                 under_way.restart()
                 waits.restart()
+
+    def _quick(self) -> float:
+        """Return the time within which most statements answer, so that nobody need look at the locks."""
+        return min(max(4 * self._usual_seconds, _QUICK_SECONDS), _LAST_SECONDS)
 
     def others(self, session: Session) -> list[Session]:
         """Return the other sessions whose replies are still to come."""
