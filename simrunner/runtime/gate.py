@@ -56,7 +56,7 @@ class PipeGate:
         """See Gate."""
         try:
             self._end.send(encode(go))
-        except OSError:
+        except (BrokenPipeError, ConnectionResetError):
             return False
         return True
 

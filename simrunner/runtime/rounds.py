@@ -59,7 +59,8 @@ def _step(world: World, lane: Lane) -> None:
     waiters = waking.hold(world, lane.backend_pid)
     stepping.begin(world, lane, intent)
     lane.pending, lane.intent = intent, None
-    lane.process.gate.open(Go(world.recorder.now_us, bool(world.waiters()), lane.order))
+    order = lane.order if intent.label == ROUND else None
+    lane.process.gate.open(Go(world.recorder.now_us, bool(world.waiters()), order))
     report = waiting.outcome(world, lane)
     if report is Waited.BLOCKED:
         lane.state = LaneState.BLOCKED
