@@ -12,13 +12,13 @@ from simrunner.config.document import Document
 from simrunner.config.hints import suggestion
 from simrunner.config.lookup import Entry, Library, entries, find, read_text
 from simrunner.config.place import shown
+from simrunner.config.script_steps import check_step
 from simrunner.config.settings import changed
 from simrunner.config.workload_file import ScriptEntry, WorkloadFile
-from simrunner.errors import InputError, WorkloadError
+from simrunner.errors import WorkloadError
 from simrunner.limits import LIMITS
 from simrunner.model.operations import CRASH_POINTS, FENCED_WRITES
 from simrunner.model.workload import (
-    SCRIPT_ACTIONS,
     Actors,
     Control,
     Expectation,
@@ -126,25 +126,7 @@ def _check_course(document: Document, shape: WorkloadFile) -> None:
     if present:
         raise document.error((present[0],), f"[{present[0]}] has no meaning beside [[script]], whose steps say it all")
     for place, entry in enumerate(shape.script):
-        _check_step(document, place, entry)
-
-
-def _check_step(document: Document, place: int, entry: ScriptEntry) -> None:
-    def wrong(key: str, what: str) -> InputError:
-        return document.error(("script", place, key), f"script[{place}].{key}: {what}")
-
-    if entry.do not in SCRIPT_ACTIONS:
-        raise wrong("do", f"no action {entry.do!r}; {suggestion(entry.do, SCRIPT_ACTIONS)}")
-    if entry.actor is None and entry.do not in ("advance", "look", "vacuum", "analyze"):
-        raise wrong("do", f"{entry.do} needs an actor")
-    if entry.do == "advance" and entry.ms is None and entry.claim_of is None:
-        raise wrong("do", "advance needs ms, or claim_of for the lease of a claim")
-    if entry.do == "lock-table" and entry.mode is None:
-        raise wrong("do", "lock-table needs a mode, such as EXCLUSIVE")
-    if entry.do in ("reprioritize", "amend") and entry.job is None:
-        raise wrong("do", f"{entry.do} needs a job")
-    if entry.crash_point is not None and entry.crash_point not in CRASH_POINTS:
-        raise wrong("crash_point", f"no crash point {entry.crash_point!r}; {suggestion(entry.crash_point, CRASH_POINTS)}")
+        check_step(document, place, entry)
 
 
 def _each(document: Document, table: str, key: str, values: Iterable[str], allowed: Iterable[str]) -> None:

@@ -62,6 +62,10 @@ def check_workload(workload: Workload) -> None:
     actors = tuple(lane.actor for lane in lanes_of(workload))
     targets = tuple(fault.actor for fault in workload.faults if fault.actor is not None)
     controlled = tuple(control.violates for control in workload.controls if control.violates is not None)
+    expected = tuple(step.expect for step in workload.script if step.expect is not None)
+    conditions = tuple(name for expect in expected for name in (expect.needs, expect.unless) if name is not None)
+    holders = (name for expect in expected for name in (expect.blocked_by or "").split(","))
+    named = tuple(name for name in (*(step.claim_of for step in workload.script), *holders) if name)
     for key, noun, names, known in (
         ("judge.judges", "invariant", workload.judges, DECIDED),
         ("judge.must_exercise", "invariant", workload.must_exercise, DECIDED),
@@ -69,6 +73,8 @@ def check_workload(workload: Workload) -> None:
         ("faults.kind", "fault", tuple(fault.kind for fault in workload.faults), tuple(FAULTS)),
         ("faults.actor", "actor", targets, actors),
         ("controls.violates", "invariant", controlled, DECIDED),
+        ("script.expect", "invariant", conditions, KNOWN),
+        ("script", "actor", named, actors),
     ):
         for name in _unknown(names, known):
             later = "this version has no checker of" if name in UNDECIDED else f"no {noun}"
