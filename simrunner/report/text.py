@@ -61,7 +61,7 @@ def _remark(row: InvariantVerdict, root_cause: str | None) -> str:
         return "root cause"
     if row.verdict is Verdict.VIOLATED and root_cause is not None:
         return "consequence"
-    return "" if row.judged else "not judged here"
+    return "" if row.judged else "not judged"
 
 
 def _root_cause(analysis: Analysis) -> Iterator[RenderableType]:

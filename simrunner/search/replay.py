@@ -31,6 +31,8 @@ def read(folder: RunFolder) -> tuple[Tape, Request]:
 
     Raises TapeError if the run cannot be followed, or if its design or workload is not what it was.
     """
+    if "parts" in folder.run():
+        raise TapeError("is an acceptance: replay one of its runs, which lie in its folder experiments", place=folder.path)
     tape = tape_of(folder)
     if tape.setup.mode != "stepped":
         raise TapeError("is a concurrent run (rounds): who won each race is not on its tape; run it again", place=folder.path)

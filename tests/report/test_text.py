@@ -81,7 +81,7 @@ def test_unknown_says_why_once(valid: Analysis) -> None:
     rows = tuple(replace(row, verdict=Verdict.UNKNOWN, error="no final rows") for row in valid.verdict.invariants)
     shown = text(replace(valid, verdict=replace(valid.verdict, invariants=rows)))
     assert shown.count("no final rows") == 1
-    assert f"Unknown ({len(rows)} invariants): no final rows." in shown
+    assert f"Unknown ({sum(row.judged for row in rows)} invariants): no final rows." in shown
 
 
 def test_a_long_witness_is_cut(violated: Analysis) -> None:
@@ -96,7 +96,7 @@ def test_a_long_witness_is_cut(violated: Analysis) -> None:
 def test_what_the_workload_does_not_judge_is_marked(valid: Analysis) -> None:
     rows = tuple(replace(row, judged=False) for row in valid.verdict.invariants)
     shown = text(replace(valid, verdict=replace(valid.verdict, invariants=rows)))
-    assert shown.count("not judged here") == len(rows)
+    assert shown.count("not judged") == len(rows)
 
 
 @pytest.mark.parametrize("name", ["[bold]job[/bold]", ":smile:", "x1\ny2", "\x07bell", "ü" * 100, "[/]"])

@@ -5,17 +5,17 @@ A line that may differ between two acceptances of one design and seed ends with 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from simrunner.analysis.names import fill_names
 from simrunner.analysis.pipeline import Analysis
 from simrunner.history.history import History
 from simrunner.model.verdict import InvariantVerdict, Verdict
-from simrunner.model.workload import ScriptStep
 from simrunner.report.acceptance.acceptance import Acceptance
 from simrunner.report.acceptance.figures import figures
 from simrunner.report.acceptance.gate import DecisionWord, Line
-from simrunner.report.acceptance.plan import MAIN, Part
+from simrunner.report.acceptance.plan import CONTROL, MAIN, Part
 from simrunner.report.acceptance.plans import plan_in_words
 from simrunner.report.acceptance.playbook import ROUNDS
 from simrunner.report.acceptance.results import Experiment, Result, Word
@@ -32,9 +32,6 @@ from simrunner.report.acceptance.wording import (
     prose,
     role_in_words,
 )
-
-STEPS_MAX = 30
-"""Of a longer script the report tells only the steps that expect or say something; all stand in the experiment's file."""
 
 
 def acceptance_markdown(acceptance: Acceptance) -> str:
@@ -66,15 +63,14 @@ def _head(acceptance: Acceptance) -> Iterator[str]:
 
 
 def _in_a_sentence(acceptance: Acceptance) -> str:
-    decision, count = acceptance.decision, len(acceptance.experiments)
+    decision, words = acceptance.decision, Counter(one.word for one in acceptance.experiments)
+    told = ", ".join(f"{words[word]} {word.lower()}" for word in Word if words[word])
+    counted = f"{len(acceptance.experiments)} experiments: {told}."
     if decision.word is DecisionWord.ACCEPTED:
-        passed = sum(1 for one in acceptance.experiments if one.word is Word.PASSED)
-        return (
-            f"Of {count} experiments {passed} passed; nothing that the design promises was violated, and nothing was left open."
-        )
+        return f"{counted} Nothing that the design promises was violated, and nothing was left open."
     if decision.word is DecisionWord.REJECTED:
-        return f"The design violated what it promises: {', '.join(f'`{name}`' for name, _ in decision.violated)}."
-    return "Nothing that the design promises was seen violated, but something was left open."
+        return f"{counted} The design violated what it promises: {', '.join(f'`{name}`' for name, _ in decision.violated)}."
+    return f"{counted} Nothing that the design promises was seen violated, but something was left open."
 
 
 def _boundary() -> Iterator[str]:
@@ -172,6 +168,7 @@ def _details(result: Result) -> Iterator[str]:
         return
     if result.part.role == MAIN:
         yield from _steps(result.analysis.history)
+    if result.part.role != CONTROL:
         yield from figures(result.analysis.history)
         yield from _certificate(result.analysis)
     yield from unpromised(result.analysis)
@@ -186,15 +183,9 @@ def _certificate(analysis: Analysis) -> Iterator[str]:
 
 def _steps(history: History) -> Iterator[str]:
     for action in history.actions:
-        if len(history.actions) <= STEPS_MAX or _is_telling(action.step):
-            yield f"step {action.number}: {sentence(action, history)}"
-            if action.report is not None and action.report.note:
-                yield f"step {action.number}: {plan_in_words(action.report.note)}{OBSERVATIONAL}"
-
-
-def _is_telling(step: ScriptStep) -> bool:
-    """Whether a step expects or says something, or what follows cannot be understood without it."""
-    return step.expect is not None or bool(step.says) or step.isolation is not None or step.do in ("kill", "restart", "recover")
+        yield f"step {action.number}: {sentence(action, history)}"
+        if action.report is not None and action.report.note:
+            yield f"step {action.number}: {plan_in_words(action.report.note)}{OBSERVATIONAL}"
 
 
 def _violations(result: Result) -> Iterator[str]:

@@ -22,7 +22,7 @@ def figures(history: History) -> tuple[str, ...]:
     """
     waits = waits_of(history)
     if history.context.script:
-        return (*_passed(history, waits), *_recoveries(history, waits))
+        return (*_passed(history, waits), *_recoveries(history, waits), *_courses(history))
     told = (_claims(history), _ranks(history), _cohort(history, waits), _passed(history, waits), _recoveries(history, waits))
     return tuple(line for lines in (*told, _writes(history), _crashes(history)) for line in lines)
 
@@ -83,9 +83,9 @@ def _passed(history: History, waits: Sequence[Wait]) -> Iterator[str]:
 def _recoveries(history: History, waits: Sequence[Wait]) -> Iterator[str]:
     recovered = [wait for wait in waits if wait.is_recovery]
     for wait in recovered[:_LISTED_MAX]:
-        ahead = "" if wait.ahead is None else f" with {wait.ahead} ready jobs ahead of it"
-        ended = "and was claimed then" if wait.end is not None else "and was still ready at the end"
-        yield f"J{_name(wait, history)[1:]} re-entered by recovery{ahead}; {_passes(wait)}, {ended}."
+        ahead = "" if wait.ahead is None else f", ready jobs ahead of it: {wait.ahead}"
+        ended = "it was claimed then" if wait.end is not None else "it was still ready at the end"
+        yield f"J{_name(wait, history)[1:]} re-entered by recovery{ahead}; {_passes(wait)}; {ended}."
     if len(recovered) > _LISTED_MAX:
         yield f"{len(recovered) - _LISTED_MAX} more recoveries stand in recoveries.csv."
 
@@ -96,6 +96,27 @@ def _writes(history: History) -> Iterator[str]:
     if refused:
         jobs = ", ".join(sorted({job_name(history.context, call.sent.job) or "" for call in refused}, key=_natural))
         yield f"{len(refused)} of {len(answered)} writes of owners were refused, on job {jobs}: the claim was no longer theirs."
+
+
+def _courses(history: History) -> Iterator[str]:
+    """The lives of jobs that were claimed again, beside one that was not: the same last row can end different histories."""
+    again = [job for job, intervals in history.ownership.items() if len(intervals) > 1]
+    once = [job for job, intervals in history.ownership.items() if len(intervals) == 1]
+    for job in sorted([*again[:_LISTED_MAX], *once[:1]]) if again else ():
+        yield _course(job, history)
+
+
+def _course(job: int, history: History) -> str:
+    moves = [_move(event) for event in history.changes.get(job, ()) if event.kind == "transition"]
+    end = next((str(row.state) for ordinal, row in history.context.final_jobs or () if ordinal == job), "not in the table")
+    refused = sum(1 for call in history.writes if call.sent.job == job and call.outcome is not None and call.outcome.rows == 0)
+    late = f"; {refused} writes of former owners were refused" if refused else ""
+    return f"Job {job_name(history.context, job)}, at the end {end}: {', '.join(moves)}{late}."
+
+
+def _move(event: Event) -> str:
+    attempt = f" (attempt {event.attempt})" if event.to_state == "claimed" else ""
+    return f"{event.to_state or 'deleted'} by {event.actor}.{event.incarnation}{attempt}"
 
 
 def _crashes(history: History) -> Iterator[str]:

@@ -99,6 +99,8 @@ def _line(text: str, name: str, tally: Tally | None, promised: frozenset[str]) -
         status = Status.NOT_EXERCISED if name in promised else Status.NOT_PROMISED
         return Line(f"{text} (`{name}`)", status, "no run judged it")
     occasions = f"{tally.violations} violations in {tally.opportunities} occasions of {tally.runs} stepped runs"
+    if tally.status is Status.NOT_PROMISED:
+        occasions = f"not judged: {tally.violations} of {tally.opportunities} occasions would have broken it"
     return Line(f"{text} (`{name}`)", tally.status, occasions)
 
 
@@ -147,8 +149,9 @@ def _tally(name: str, rows: Sequence[tuple[InvariantVerdict, bool]]) -> Tally:
     """Merge the rows of one invariant. Occasions are those of stepped runs: in a race their number is luck."""
     found = {row.verdict for row, _ in rows}
     status = next(status for verdict, status in _STATUS.items() if verdict in found)
-    decided = [row for row, stepped in rows if stepped and row.verdict in (Verdict.VALID, Verdict.VIOLATED)]
-    violations = sum(row.violations for row, _ in rows if row.verdict is Verdict.VIOLATED)
+    counted = (Verdict.NOT_PROMISED,) if status is Status.NOT_PROMISED else (Verdict.VALID, Verdict.VIOLATED)
+    decided = [row for row, stepped in rows if stepped and row.verdict in counted]
+    violations = sum(row.violations for row, _ in rows if row.verdict in counted)
     return Tally(name, status, sum(row.opportunities for row in decided), violations, len(decided))
 
 

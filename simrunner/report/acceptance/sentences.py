@@ -189,7 +189,7 @@ def _change(events: Sequence[Event], history: History) -> str:
     rank = f" at rank {event.rank}" if len(events) == 1 and event.to_state == "ready" and event.rank is not None else ""
     if event.from_state is None:
         return f"{names} came in as {event.to_state}{rank}"
-    return f"{names} went from {event.from_state} to {event.to_state}{rank}" if event.to_state else f"{names} was deleted"
+    return f"{names} went from {event.from_state} to {event.to_state}{rank}" if event.to_state else f"{names} left the table"
 
 
 def _seen(action: ScriptAction, history: History) -> str:
