@@ -2,6 +2,7 @@
 
 from simrunner.history.builder import HistoryBuilder
 from simrunner.history.history import History
+from simrunner.model.event import OBSERVER
 from simrunner.model.workload import ScriptStep
 
 A, B = "worker-a", "worker-b"
@@ -81,3 +82,38 @@ def test_rounds_have_no_steps() -> None:
     h.seed(1)
     h.claim(A)
     assert h.build().actions == ()
+
+
+def looked(*, locked: bool) -> History:
+    """A may hold job 1 while the coordinator looks."""
+    h = HistoryBuilder()
+    h.seed(2)
+    h.round(1)
+    h.claim(A, commit=False)
+    h.round(2)
+    for rank in (1, 2):
+        h.event("probe", actor=OBSERVER, operation="claim", job=rank, rank=rank, blocked_by=A if locked and rank == 1 else None)
+    h.round(3)
+    h.rollback(A)
+    return h.build(script=(ScriptStep("claim", A), ScriptStep("look"), ScriptStep("rollback", A)))
+
+
+def test_a_look_tells_who_has_locked_the_first_job() -> None:
+    action = looked(locked=True).actions[1]
+    assert action.blocked is not None
+    assert (action.jobs, action.blocked.blocked_by) == ((1, 2), A)
+    assert looked(locked=False).actions[1].blocked is None
+
+
+def test_of_a_report_the_ready_jobs_count() -> None:
+    h = HistoryBuilder()
+    h.seed(1)
+    h.begin(A, "report")
+    h.sent(A)
+    h.ok(A, rows=2)
+    for state, number in (("claimed", "3"), ("ready", "4")):
+        h.event("report", **(h.open_txn(A).columns | {"to_state": state, "value": number}))
+    h.commit(A)
+    report = h.build(script=(ScriptStep("report", A),)).actions[0].report
+    assert report is not None
+    assert report.value == "4"
