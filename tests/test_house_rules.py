@@ -31,6 +31,7 @@ BANNED = {
 ALLOWED = {
     "simrunner/runtime/recorder.py: time.time_ns": "the column wall_time, which is never hashed and never judged",
     "simrunner/cli/accepting.py: datetime.now": "the start of an acceptance and of its runs, as of any run",
+    "simrunner/cli/shrinking.py: datetime.now": "the start of the shrunk run, as of any run",
     "simrunner/cli/playing.py: datetime.now": "the start of the run, which names its folder and decides nothing",
 }
 """The whole list of exceptions, each with its reason."""
@@ -41,6 +42,8 @@ FORKING = (
     "simrunner.store.folder",
     "simrunner.store.tape",
     "simrunner.store.final",
+    "simrunner.cli.accepting",
+    "simrunner.report.acceptance.plan",
 )
 """What the coordinator loads before it forks. The threads of these libraries would not survive the fork."""
 

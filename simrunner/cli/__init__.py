@@ -8,11 +8,13 @@ from simrunner import __version__
 from simrunner.cli.accept import accept
 from simrunner.cli.analyze import analyze
 from simrunner.cli.endings import Commands
+from simrunner.cli.explore import explore
 from simrunner.cli.kill import kill
 from simrunner.cli.listing import list_
 from simrunner.cli.replay import replay
 from simrunner.cli.run import run
 from simrunner.cli.show import show
+from simrunner.cli.shrink import shrink
 from simrunner.cli.spec import spec
 
 
@@ -26,5 +28,5 @@ def main() -> None:
     """
 
 
-for command in (run, accept, analyze, replay, kill, list_, show, spec):
+for command in (run, accept, analyze, replay, explore, kill, list_, show, shrink, spec):
     main.add_command(command)

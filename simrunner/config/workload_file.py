@@ -30,7 +30,7 @@ class FixtureTable(Struct, forbid_unknown_fields=True, frozen=True):
 class ProducerEntry(Struct, forbid_unknown_fields=True, frozen=True):
     """One `[[producers]]`."""
 
-    jobs_per_round: Jobs
+    jobs_per_round: Annotated[int, Meta(ge=0, le=LIMITS.jobs_max)]
     priority: Priority = 0
 
 

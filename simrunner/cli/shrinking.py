@@ -1,0 +1,135 @@
+"""Carries a shrink out: one server, one database for all tries, and at the end the smallest case as a run folder of its own.
+
+Loads no numpy, pandas or pyarrow: actors are forked for every try.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+
+from simrunner.cli.signals import interruptible
+from simrunner.errors import Interrupted, RunFolderError, TapeError
+from simrunner.model.verdict import Verdict
+from simrunner.runtime import database
+from simrunner.runtime.cluster import Cluster
+from simrunner.runtime.coordinator import Watcher
+from simrunner.runtime.performance import Request
+from simrunner.search.play import begin_part, play, server_for
+from simrunner.search.replay import read
+from simrunner.search.shrinking.case import Case
+from simrunner.search.shrinking.shrink import Shrunk, Told, shrink
+from simrunner.search.shrinking.trials import Trials
+from simrunner.search.shrinking.tried import Tried
+from simrunner.store import files
+from simrunner.store.folder import COMPLETE, RunFolder
+from simrunner.store.tape import Tape
+
+SHRUNK = "shrunk"
+"""The folder of the shrunk run, in that of the original one."""
+SHRUNK_FROM = "shrunk"
+"""Key of run.json: what was made smaller, and how."""
+VERDICT_JSON = "verdict.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A shrunk run that was written."""
+
+    shrunk: Shrunk
+    folder: RunFolder
+
+
+def shrink_run(path: Path, seconds: float, dsn: str | None, *, quiet: bool) -> Made:
+    """Shrink the run of a folder. Raises RunFolderError and TapeError for a run that cannot be shrunk; see search.shrink too."""
+    original = RunFolder.open(path)
+    sha256 = _check(original, path)
+    tape, request = read(original)
+    with interruptible(), server_for(dsn, tape.setup.postgres_major) as cluster:
+        _check_major(tape, cluster)
+        try:
+            tried = Tried(original.path, f"{request.design.sha256} {request.workload.sha256} {sha256} {cluster.major}")
+            with _progress(quiet=quiet) as told:
+                bounded = partial(shrink, request, tried=tried, seconds=seconds, told=told, sha256=sha256)
+                shrunk, smallest = _search(request, original.run()["paths"]["workload"], cluster, bounded)
+            folder = _write(original, smallest, shrunk, cluster)
+        except Interrupted as error:
+            error.add_note("What was tried is kept: the same command goes on from there")
+            raise
+    from simrunner.store.seal import seal
+
+    seal(folder)
+    return Made(shrunk, folder)
+
+
+def _check(original: RunFolder, path: Path) -> str | None:
+    """Refuse what cannot be shrunk before a server is started. Returns the SHA-256 of the history, where it is known."""
+    status = original.status()
+    if status != COMPLETE:
+        raise RunFolderError(f"is {status}: only a run that reached its end can be shrunk", place=path)
+    if not (original.path / VERDICT_JSON).exists():
+        return None
+    document = original.read_json(VERDICT_JSON)
+    if document.get("mode") == "stepped" and document.get("verdict") != Verdict.VIOLATED.value:
+        raise RunFolderError(f"is {document.get('verdict')}: there is no violation to shrink", place=path)
+    return str(document["history_sha256"]) if "history_sha256" in document else None
+
+
+def _check_major(tape: Tape, cluster: Cluster) -> None:
+    if cluster.major != tape.setup.postgres_major:
+        raise TapeError(f"the run was made on PostgreSQL {tape.setup.postgres_major}, but --dsn is PostgreSQL {cluster.major}")
+
+
+def _search(request: Request, workload: str, cluster: Cluster, search: Callable[[Trials], Shrunk]) -> tuple[Shrunk, Request]:
+    """Search in a database for all tries. Returns the smallest case, and the request that follows its tape."""
+    with database.create(cluster, "shrink") as own, closing(Trials(request, workload, own)) as trials:
+        shrunk = search(trials)
+        return shrunk, trials.request(shrunk.case, shrunk.decisions)
+
+
+def _write(original: RunFolder, request: Request, shrunk: Shrunk, cluster: Cluster) -> RunFolder:
+    """Run the smallest case once more, in a new database, and leave it as a run folder. Replaces that of an earlier shrink."""
+    place = original.path / SHRUNK
+    with files.recording(place):
+        shutil.rmtree(place, ignore_errors=True)
+    with begin_part(request, cluster, place, datetime.now(UTC)) as folder:
+        folder.update_run(**{SHRUNK_FROM: _about(original, shrunk)})
+        play(request, folder, cluster, Watcher(lambda actors: None, lambda phase, number, most: None, lambda: None))
+    return folder
+
+
+def _about(original: RunFolder, shrunk: Shrunk) -> dict[str, object]:
+    return {
+        "from": original.path.name,
+        "invariant": shrunk.failure.invariant,
+        "deviations": [deviation._asdict() for deviation in shrunk.case.deviations],
+        "tried": shrunk.tried,
+        "finished": shrunk.is_finished,
+    }
+
+
+@contextmanager
+def _progress(*, quiet: bool) -> Iterator[Told]:
+    """A line that is overwritten on a terminal; nothing in a pipe."""
+    if quiet or not sys.stdout.isatty():
+        yield lambda tried, best: None
+        return
+    console = Console(markup=False, highlight=False)
+
+    def told(tried: int, best: Case) -> None:
+        orders, kills, workers, jobs = len(best.orders), len(best.kills), best.size.workers, best.size.all_jobs
+        words = f"tried {tried}: {orders} deviations, {kills} faults, {workers} workers, {jobs} jobs"
+        console.print(f"\r{words:<78}", end="")
+
+    try:
+        yield told
+    finally:
+        console.print(f"\r{'':<78}\r", end="")

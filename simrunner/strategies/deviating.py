@@ -1,0 +1,208 @@
+"""A schedule as round-robin and a list of deviations from it, so that an edited schedule can always be run.
+
+A deviation that names an actor that cannot go is skipped, and from there on it is everybody's turn again. `Deviating` runs such
+a schedule; `Noting` follows a tape or a loose order of actors and notes the deviations that it consists of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from simrunner.model.tape import KILL, ROUND, STEP, WAKE, Decision
+from simrunner.model.view import LaneState, LaneView, View
+from simrunner.strategies.decider import Decider
+
+
+class Deviation(NamedTuple):
+    """One decision that differs from round-robin."""
+
+    kind: str
+    """STEP: `actor` goes, though it is another's turn. WAKE: it goes first among several waiters. KILL: it dies."""
+    round: int
+    """Of a kill: the first round in which it strikes."""
+    place: int
+    """STEP, WAKE: at which step, or choice among waiters, of that round, from 1. KILL: 0."""
+    actor: str
+    at: str | None = None
+    """KILL: the crash point, or else the label of the step, at which it strikes; None: while the actor is blocked."""
+
+
+class Turns:
+    """Whose turn it is: everybody in declared order, one step each, from whoever went last on. As the strategy round-robin."""
+
+    def __init__(self) -> None:
+        self._last = -1
+
+    def due(self, view: View) -> str:
+        """Return whose turn it is."""
+        enabled = [lane.actor for lane in view.enabled()]
+        order = [lane.actor for lane in view.lanes]
+        return next((actor for actor in enabled if order.index(actor) > self._last), enabled[0])
+
+    def went(self, view: View, actor: str) -> None:
+        """Take note of who goes."""
+        self._last = [lane.actor for lane in view.lanes].index(actor)
+
+
+class Places:
+    """Counts the steps and the choices among waiters of each round."""
+
+    def __init__(self) -> None:
+        self._round = -1
+        self._counts: dict[str, int] = {}
+
+    def next(self, view: View, kind: str) -> int:
+        """Return the place of what is decided now."""
+        if view.round != self._round:
+            self._round, self._counts = view.round, {}
+        self._counts[kind] = self._counts.get(kind, 0) + 1
+        return self._counts[kind]
+
+
+class Deviating:
+    """Decides round-robin, but for the deviations. See Decider."""
+
+    def __init__(self, deviations: Sequence[Deviation]) -> None:
+        self._turns = Turns()
+        self._places = Places()
+        self._kills = [deviation for deviation in deviations if deviation.kind == KILL]
+        self._chosen = {(one.kind, one.round, one.place): one.actor for one in deviations if one.kind != KILL}
+
+    def decide(self, view: View) -> Decision:
+        """See Decider."""
+        for kill in self._kills:
+            struck = next((lane for lane in view.lanes if _strikes(kill, lane, view)), None)
+            if struck is not None:
+                self._kills.remove(kill)
+                return Decision(KILL, struck.actor, struck.crash_point)
+        wanted = self._chosen.get((STEP, view.round, self._places.next(view, STEP)))
+        able = wanted is not None and any(lane.actor == wanted for lane in view.enabled())
+        actor = wanted if able and wanted is not None else self._turns.due(view)
+        self._turns.went(view, actor)
+        return _step(view, actor)
+
+    def wake(self, view: View, waiters: Sequence[str]) -> Decision:
+        """See Decider."""
+        wanted = self._chosen.get((WAKE, view.round, self._places.next(view, WAKE)))
+        return Decision(WAKE, wanted if wanted in waiters else waiters[0])
+
+    def death(self, view: View) -> str | None:
+        """See Decider: nobody."""
+        return None
+
+    def confirm(self, decision: Decision) -> None:
+        """See Decider: nothing to compare with."""
+
+
+class Noting:
+    """Lets another decide and notes where that deviates from round-robin."""
+
+    def __init__(self, decider: Decider) -> None:
+        self._decider = decider
+        self._turns = Turns()
+        self._places = Places()
+        self.deviations: list[Deviation] = []
+
+    def decide(self, view: View) -> Decision:
+        """See Decider."""
+        decision = self._decider.decide(view)
+        actor = decision.actor or ""
+        if decision.kind == KILL:
+            self._note_kill(view, actor)
+            return decision
+        place = self._places.next(view, STEP)
+        if actor != self._turns.due(view):
+            self.deviations.append(Deviation(STEP, view.round, place, actor))
+        self._turns.went(view, actor)
+        return decision
+
+    def wake(self, view: View, waiters: Sequence[str]) -> Decision:
+        """See Decider."""
+        decision = self._decider.wake(view, waiters)
+        place = self._places.next(view, WAKE)
+        if decision.actor is not None and decision.actor != waiters[0]:
+            self.deviations.append(Deviation(WAKE, view.round, place, decision.actor))
+        return decision
+
+    def death(self, view: View) -> str | None:
+        """See Decider."""
+        actor = self._decider.death(view)
+        if actor is not None:
+            self._note_kill(view, actor)
+        return actor
+
+    def confirm(self, decision: Decision) -> None:
+        """See Decider."""
+        self._decider.confirm(decision)
+
+    def _note_kill(self, view: View, actor: str) -> None:
+        lane = next(lane for lane in view.lanes if lane.actor == actor)
+        self.deviations.append(Deviation(KILL, view.round, 0, actor, lane.crash_point or lane.label))
+
+
+class Loose:
+    """Lets actors go in the order of a tape as far as they can, whatever else has changed, and round-robin beyond."""
+
+    def __init__(self, decisions: Sequence[Decision], kills: Sequence[Deviation]) -> None:
+        self._order = _actors_by_round(decisions)
+        self._kills = Deviating(kills)
+        self._turns = Turns()
+
+    def decide(self, view: View) -> Decision:
+        """See Decider."""
+        decision = self._kills.decide(view)
+        if decision.kind == KILL:
+            return decision
+        enabled = [lane.actor for lane in view.enabled()]
+        actor = self._next(view.round, enabled) or self._turns.due(view)
+        self._turns.went(view, actor)
+        return _step(view, actor)
+
+    def wake(self, view: View, waiters: Sequence[str]) -> Decision:
+        """See Decider: the first in declared order."""
+        return Decision(WAKE, waiters[0])
+
+    def death(self, view: View) -> str | None:
+        """See Decider: nobody."""
+        return None
+
+    def confirm(self, decision: Decision) -> None:
+        """See Decider: nothing to compare with."""
+
+    def _next(self, round_: int, enabled: Sequence[str]) -> str | None:
+        """The next actor in the order that can go; those before it that cannot are passed over for good."""
+        order = self._order.get(round_, [])
+        while order:
+            actor = order.pop(0)
+            if actor in enabled:
+                return actor
+        return None
+
+
+def _actors_by_round(decisions: Sequence[Decision]) -> dict[int, list[str]]:
+    """Who took the steps of each round, without those that coalesce."""
+    order: dict[int, list[str]] = {}
+    round_ = 0
+    for decision in decisions:
+        if decision.kind == ROUND:
+            round_ = decision.amount or 0
+        elif decision.kind == STEP and decision.actor is not None and not _coalesces(decision.label or ""):
+            order.setdefault(round_, []).append(decision.actor)
+    return order
+
+
+def _coalesces(label: str) -> bool:
+    return label.endswith(":BEGIN") or label in ("work-start", "work-end")
+
+
+def _strikes(kill: Deviation, lane: LaneView, view: View) -> bool:
+    if lane.actor != kill.actor or view.round < kill.round or lane.state is LaneState.DEAD:
+        return False
+    if kill.at is None:
+        return lane.state is LaneState.BLOCKED
+    return lane.state is not LaneState.BLOCKED and kill.at in (lane.crash_point, lane.label)
+
+
+def _step(view: View, actor: str) -> Decision:
+    return Decision(STEP, actor, next(lane.label for lane in view.lanes if lane.actor == actor))
