@@ -146,6 +146,13 @@ def test_what_needs_a_promise_that_is_not_made_is_not_judged() -> None:
     assert check(second_claim(jobs=("1",), needs="claim-order")).opportunities == 0
 
 
+def test_what_is_expected_unless_a_promise_is_made_is_judged_without_it() -> None:
+    history = second_claim(jobs=("1",), unless="claim-order")
+    assert len(check(history).findings) == 1
+    promised = reference_context(script=history.context.script, promises=Promises(frozenset({"claim-order"})))
+    assert check(History(history.events, promised)).opportunities == 0
+
+
 def test_what_needs_a_promise_that_is_made_is_judged() -> None:
     history = second_claim(jobs=("1",), needs="claim-order")
     promised = reference_context(

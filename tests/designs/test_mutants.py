@@ -55,3 +55,15 @@ def test_a_mutant_says_what_it_breaks(name: str) -> None:
         "claim-outside-order": "claim-order",
     }
     assert load_design(f"mutants/{name}").expects_root_cause == expected[name]
+
+
+def test_nothing_refuses_a_second_effect(database: Database) -> None:
+    queue = Queue(database, load_design("mutants/effect-without-key"))
+    queue.claim("a")
+    assert [len(queue.run("effect", attempt=attempt)) for attempt in (1, 2)] == [1, 1]
+
+
+def test_the_work_is_done_inside_the_claims_transaction() -> None:
+    mutant, reference = (load_design(name).operations for name in ("mutants/work-in-transaction", "reference"))
+    assert {name: source.text for name, source in mutant.items()} == {name: source.text for name, source in reference.items()}
+    assert load_design("mutants/work-in-transaction").work_in_claim_transaction

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from psycopg.pq.abc import PGconn
 
 from simrunner.config import load_design
-from simrunner.runtime import libpq
+from simrunner.runtime import clock, libpq
 from simrunner.runtime.database import Database
-from tests.designs.queue import Queue
+from tests.designs.queue import AVAILABLE_US, Queue
 
 
 def lock_only(database: Database) -> Queue:
@@ -104,3 +105,61 @@ def test_a_job_that_failed_for_good_stays(database: Database) -> None:
         queue.claim("a", batch=24)
         assert queue.owns("fail", "a", "1")
     assert queue.job("1")["state"] == "failed"
+
+
+def lapsed(database: Database, name: str) -> Queue:
+    """Jobs 1 and 2 are claimed, and their leases have lapsed."""
+    queue = Queue(database, load_design(name))
+    assert queue.claim("a", batch=2) == ["1", "2"]
+    queue.at(15_001)
+    return queue
+
+
+def first(queue: Queue) -> str | None:
+    as_of = clock.literal(AVAILABLE_US + 60_000_000)
+    return queue.run("eligible", as_of=as_of)[0]["job"]
+
+
+@pytest.mark.parametrize(("name", "next_job"), [("reference", "3"), ("variants/recover-keeps-rank", "1")])
+def test_a_recovered_job_goes_to_the_end_or_back_to_where_it_stood(database: Database, name: str, next_job: str) -> None:
+    queue = lapsed(database, name)
+    assert len(queue.run("recover")) == 2
+    assert first(queue) == next_job
+    job = queue.job("1")
+    assert (job["state"], job["owner"], job["token"], job["lease_until"], job["attempts"]) == ("ready", None, None, None, "1")
+
+
+def test_a_batch_passes_over_what_is_locked_and_the_last_pass_does_not(database: Database) -> None:
+    queue = lapsed(database, "variants/batched-recovery")
+    other = queue.other_session()
+    tell(other.connection, "BEGIN")
+    other.run("amend", job_id="1")
+    assert [row["id"] for row in queue.run("recover-batch", batch=5)] == ["2"]
+    assert queue.run("recover-batch", batch=5) == []
+    tell(other.connection, "COMMIT")
+    assert [row["id"] for row in queue.run("recover")] == ["1"]
+
+
+def test_a_batch_is_as_large_as_asked(database: Database) -> None:
+    queue = lapsed(database, "variants/batched-recovery")
+    assert [[row["id"] for row in queue.run("recover-batch")] for _ in range(3)] == [["1"], ["2"], []]
+
+
+def test_a_batch_that_uses_up_the_attempts_ends_the_job(database: Database) -> None:
+    queue = lapsed(database, "variants/batched-recovery")
+    queue.run("recover-batch", batch=2)
+    assert sorted(queue.claim("a", batch=24), key=lambda job: int(job or 0))[:2] == ["1", "2"]
+    queue.at(40_000)
+    queue.run("recover-batch", batch=24)
+    assert (queue.job("1")["state"], queue.job("3")["state"]) == ("failed", "ready")
+
+
+def test_a_priority_is_a_head_start_of_ten_seconds(database: Database) -> None:
+    queue = Queue(database, load_design("variants/ageing"))
+    for job, ms in (("25", 9_999), ("26", 10_001)):
+        queue.at(ms)
+        queue.run("enqueue", job_id=job, priority=1)
+    order = [row["job"] for row in queue.run("eligible", as_of=clock.literal(AVAILABLE_US + 20_000_000))]
+    assert (order[0], order[-1]) == ("25", "26")
+    queue.at(20_000)
+    assert queue.claim("a", batch=1) == ["25"]

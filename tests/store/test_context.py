@@ -1,6 +1,7 @@
 """The context in run.json: plain JSON, in a fixed order, and back."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,14 @@ def test_the_document_is_plain_json_with_sorted_sets() -> None:
     assert document["offers"] == ["audit", "claim", "complete"]
     assert document["transitions"] == [[None, "ready"], ["done", None], ["ready", "claimed"]]
     assert document["promises"]["invariants"] == ["claim-order", "no-job-lost", "single-live-claim"]
+
+
+@pytest.mark.parametrize(("inflow", "despite", "promised"), [(False, False, True), (True, False, False), (True, True, True)])
+def test_an_endless_inflow_of_preferred_jobs_takes_a_promise_back(inflow: bool, despite: bool, promised: bool) -> None:
+    promises = replace(PROMISES, invariants=frozenset({"starvation-freedom", "claim-order"}), despite_inflow=despite)
+    asked = replace(workload(), preferred_inflow=inflow)
+    document = context_document(replace(design(), promises=promises), asked, "stepped")
+    assert document["promises"]["invariants"] == ["claim-order", *["starvation-freedom"] * promised]
 
 
 @pytest.mark.parametrize("complete", [True, False])
