@@ -54,6 +54,18 @@ def test_the_candidates_of_a_round_belong_to_all_its_claims() -> None:
     assert ([event.job for event in second.candidates], len(second.attempts), list(second.taken)) == ([2], 2, [2])
 
 
+def test_where_each_claim_has_its_own_candidates_those_of_the_round_are_not_its_own() -> None:
+    h = HistoryBuilder()
+    h.seed(1)
+    h.phase("safety")
+    h.round(1)
+    h.event("probe", actor=OBSERVER, operation="claim", job=1, rank=1)
+    h.claim("worker-a")
+    h.claim_nothing("worker-b")
+    _, empty = h.build().attempts
+    assert empty.candidates == ()
+
+
 def test_only_other_actors_touch_a_job() -> None:
     h = HistoryBuilder()
     h.seed(1)

@@ -11,6 +11,7 @@ import pytest
 
 from simrunner.errors import StepStuck
 from simrunner.limits import LIMITS
+from simrunner.model.event import OBSERVER
 from simrunner.model.verdict import Verdict
 from simrunner.runtime import race, stage
 from simrunner.runtime.coordinator import Request
@@ -115,3 +116,13 @@ def test_rounds_that_break_for_ever_end_the_run(database: Database, tmp_path: Pa
     break_rounds(monkeypatch, 100)
     with pytest.raises(StepStuck, match="2 rounds were broken by workers that died at the barrier"):
         run(database, tmp_path, concurrent(tmp_path))
+
+
+@pytest.mark.parametrize("mode", ["stepped", "rounds"])
+def test_a_round_begins_with_the_candidates_that_its_claims_can_take(database: Database, tmp_path: Path, mode: str) -> None:
+    wanted = request(workload_file(tmp_path, "smoke", [(FAULTS, "")]), settings=PLAIN | {"safety.rounds": "3"}, mode=mode)
+    done = run(database, tmp_path, wanted)
+    for number, ahead in enumerate(([1, 2, 3, 4], [4, 5, 6, 7], [7, 8, 9]), 1):
+        seen = done.of("probe", actor=OBSERVER, round=number)
+        assert ([event.job for event in seen], [event.rank for event in seen]) == (ahead, list(range(1, len(ahead) + 1)))
+        assert seen[-1].seq < min(event.seq for event in done.of("sent", round=number))
