@@ -147,7 +147,8 @@ def script_file(tmp_path: Path, *steps: str, jobs: int = 3) -> Path:
     lines = [head + '[judge]\njudges = ["claim-order"]\n']
     for step in steps:
         actor, do, *rest = step.split()
-        settings = [f"{key} = {value if key in ('ms', 'times') else repr(value)}" for key, value in (one.split("=") for one in rest)]
+        pairs = [one.split("=") for one in rest]
+        settings = [f"{key} = {value if key in ('ms', 'times') else repr(value)}" for key, value in pairs]
         named = [] if actor == "-" else [f"actor = {actor!r}"]
         lines.append("\n".join(["[[script]]", f"do = {do!r}", *named, *settings]) + "\n")
     path = tmp_path / "script.toml"
