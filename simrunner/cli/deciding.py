@@ -10,7 +10,7 @@ from simrunner.cli.output import say_json, say_page
 from simrunner.model.design import Design
 from simrunner.report.acceptance.acceptance import Acceptance, read_acceptance
 from simrunner.report.acceptance.gate import EXIT_CODE
-from simrunner.report.acceptance.manifest import decided, verify
+from simrunner.report.acceptance.manifest import read_manifest, verify
 from simrunner.report.acceptance.package import write_package
 from simrunner.report.acceptance.summary import summary_page
 from simrunner.report.acceptance.verdict import acceptance_document
@@ -29,11 +29,11 @@ def write(folder: RunFolder, design: Design) -> Acceptance:
 
 def decide_again(folder: RunFolder, *, as_json: bool) -> int:
     """Compare the evidence of a stored acceptance with its manifest and decide again from the stored runs."""
-    acceptance = read_acceptance(folder)
     problems = list(verify(folder))
-    then = decided(folder)
-    if then is not None and then != acceptance.decision.word:
-        problems.append(f"the acceptance decided {then}, but its stored runs say {acceptance.decision.word}")
+    manifest = read_manifest(folder)
+    acceptance = read_acceptance(folder).with_evidence([(name, "") for name in manifest.files], problems)
+    if manifest.decision not in (None, acceptance.decision.word):
+        problems.append(f"the acceptance decided {manifest.decision}, but its stored runs say {acceptance.decision.word}")
     return conclude(folder, acceptance, problems, as_json=as_json)
 
 

@@ -93,7 +93,7 @@ def test_a_plan_in_words() -> None:
 
 
 def test_a_plan_that_scans_and_sorts() -> None:
-    plan = "Limit  (cost=1..2 rows=1 width=8)\n  ->  Sort  (cost=1..2 rows=3 width=8)\n        Sort Key: a\n        ->  Seq Scan on t"
+    plan = "Limit  (cost=1..2 rows=1)\n  ->  Sort  (cost=1..2 rows=3)\n        Sort Key: a\n        ->  Seq Scan on t"
     assert plan_in_words(plan + "  (cost=0..1 rows=3 width=8)") == (
         "the plan reads no index and has an explicit sort; nodes: Limit > Sort > Seq Scan"
     )

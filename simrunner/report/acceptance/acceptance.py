@@ -48,11 +48,12 @@ class Acceptance:
         """The command line that repeats it."""
         return shlex.join(["simrunner", "accept", "--design", self.design, "--seed", str(self.seed), *self.options])
 
-    def with_files(self, files: Sequence[tuple[str, str]]) -> Acceptance:
-        """Return it with the evidence that is about to be written: it is named and hashed by writing it."""
-        line = Line("Every evidence file is present and hashed", Status.HOLDS, f"{len(files)} files in manifest.json")
-        lines = (*self.lines, line)
-        return replace(self, files=tuple(files), lines=lines)
+    def with_evidence(self, files: Sequence[tuple[str, str]], problems: Sequence[str] = ()) -> Acceptance:
+        """Return it with its evidence: name and meaning of each file, and what is wrong with them."""
+        status = Status.VIOLATED if problems else Status.HOLDS
+        figures = "; ".join(problems) or f"{len(files)} files in manifest.json"
+        line = Line("Every evidence file is present and hashed", status, figures)
+        return replace(self, files=tuple(files), lines=(*self.lines, line))
 
 
 @dataclass(frozen=True, slots=True)

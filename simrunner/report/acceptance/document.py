@@ -107,7 +107,7 @@ def _in_short(experiment: Experiment) -> str:
 def _result_in_short(result: Result) -> str:
     part, analysis = result.part, result.analysis
     if analysis is None:
-        return str(result.word) if part.missing or not result.damage else f"{result.word}: {result.damage}"
+        return str(result.word) if part.missing or not result.damage else f"{result.word}: {result.error}"
     if part.role != MAIN:
         return f"{part.design} violated {', '.join(result.violated) or 'nothing'}"
     if part.mode == ROUNDS:
@@ -154,7 +154,7 @@ def _outcome(result: Result) -> str:
     analysis = result.analysis
     if analysis is None:
         lacking = f", the design has no {', '.join(result.part.missing)}" if result.part.missing else ""
-        return f"{result.word}{lacking}{f', {result.damage}' if result.damage else ''}."
+        return f"{result.word}{lacking}{f', {result.error}' if result.error else ''}."
     if result.error is not None:
         return f"{result.word}, {result.error}."
     if result.violated:
@@ -213,7 +213,7 @@ def _gate(lines: Sequence[Line]) -> Iterator[str]:
     yield ""
     yield "| line | status | figures of these runs |"
     yield "|---|---|---|"
-    yield from (f"| {line.text} | **{line.status}** | {line.figures} |" for line in lines)
+    yield from (f"| {line.text} | **{line.status}** | {_cell(line.figures)} |" for line in lines)
 
 
 def _decision(acceptance: Acceptance) -> Iterator[str]:

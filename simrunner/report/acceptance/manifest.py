@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from simrunner.errors import RunFolderError
 from simrunner.report.acceptance.acceptance import Acceptance
@@ -76,9 +76,18 @@ def _compared(path: Path, total: str) -> str | None:
         return f"{EVIDENCE}/{path.name} is missing"
 
 
-def decided(folder: RunFolder) -> str | None:
-    """Return the decision that the manifest keeps. None: there is no manifest that can be read."""
+class Manifest(NamedTuple):
+    """What a manifest keeps, as far as it is compared."""
+
+    decision: str | None
+    """None: there is no manifest that can be read."""
+    files: tuple[str, ...]
+
+
+def read_manifest(folder: RunFolder) -> Manifest:
+    """Return the decision and the files that the manifest keeps."""
     try:
-        return str(files.read_json(folder.path / EVIDENCE / MANIFEST)["decision"])
+        document: dict[str, Any] = files.read_json(folder.path / EVIDENCE / MANIFEST)
+        return Manifest(str(document["decision"]), tuple(document["files"]))
     except (RunFolderError, KeyError, TypeError):
-        return None
+        return Manifest(None, ())

@@ -33,7 +33,7 @@ def write_package(folder: RunFolder, acceptance: Acceptance, design: Design) -> 
     """Write all evidence and the manifest; returns the acceptance with its files. Raises RecordingFailed."""
     texts = {name: (meaning, text) for name, meaning, text in _files(acceptance, design)}
     reports = ((REPORT_MD, "this report"), (REPORT_HTML, "the same as one page"))
-    whole = acceptance.with_files([*((name, meaning) for name, (meaning, _) in texts.items()), *reports])
+    whole = acceptance.with_evidence([*((name, meaning) for name, (meaning, _) in texts.items()), *reports])
     markdown = acceptance_markdown(whole)
     contents = {name: text for name, (_, text) in texts.items()}
     contents |= {REPORT_MD: markdown, REPORT_HTML: html_page(markdown, f"Acceptance of {acceptance.design}")}

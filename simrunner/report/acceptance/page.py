@@ -49,7 +49,7 @@ _STRONG = re.compile(r"<strong>([\w ]+)</strong>")
 
 def html_page(markdown: str, title: str) -> str:
     """Return a Markdown text as a page of its own: headings can be linked to, verdicts are coloured, wide tables scroll."""
-    parser = MarkdownIt("commonmark").enable("table")
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = parser.parse(markdown)
     _name_headings(tokens)
     body = parser.renderer.render(tokens, parser.options, {})

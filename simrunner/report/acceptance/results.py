@@ -51,8 +51,9 @@ class Result:
 
     @property
     def error(self) -> str | None:
-        """What kept the run from its end, or its folder from being read."""
-        return self.damage or (self.analysis.facts.error if self.analysis else None)
+        """What kept the run from its end, or its folder from being read, on one line."""
+        error = self.damage or (self.analysis.facts.error if self.analysis else None)
+        return None if error is None else " ".join(error.split())
 
     @property
     def violated(self) -> tuple[str, ...]:
