@@ -148,7 +148,7 @@ def script_file(tmp_path: Path, *steps: str, jobs: int = 3) -> Path:
     for step in steps:
         actor, do, *rest = step.split()
         pairs = [one.split("=") for one in rest]
-        settings = [f"{key} = {value if key in ('ms', 'times') else repr(value)}" for key, value in pairs]
+        settings = [f"{key} = {value if key in ('ms', 'times', 'priority') else repr(value)}" for key, value in pairs]
         named = [] if actor == "-" else [f"actor = {actor!r}"]
         lines.append("\n".join(["[[script]]", f"do = {do!r}", *named, *settings]) + "\n")
     path = tmp_path / "script.toml"

@@ -83,7 +83,13 @@ def test_a_failed_statement_frees_its_waiters_at_once(database: Database, tmp_pa
 
 def wake_request(tmp_path: Path, decisions: list[Decision] | None = None, *, reuse: bool = False) -> Request:
     design = design_folder(tmp_path, {"reprioritize": LEADER, "amend": FOLLOWER})
-    steps = ("worker-a begin", "worker-a reprioritize job=1", "worker-b amend job=1", "worker-c amend job=2", "worker-a commit")
+    steps = (
+        "worker-a begin",
+        "worker-a reprioritize job=1 priority=0",
+        "worker-b amend job=1",
+        "worker-c amend job=2",
+        "worker-a commit",
+    )
     return request(script_file(tmp_path, *steps), design, decisions=decisions, reuse=reuse)
 
 

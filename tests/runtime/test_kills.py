@@ -15,7 +15,7 @@ from simrunner.runtime.database import Database
 from tests.runtime.outside import BLOCKED, IN_TRANSACTION, Outside, is_there, kill_between_rounds, kill_when
 from tests.runtime.runs import FAULTS, Run, request, run, workload_file
 
-SETTINGS = {"jobs": "4", "lease_ms": "4000", "must_exercise": ""}
+SETTINGS = {"jobs": "4", "ghost_operations": "", "lease_ms": "4000", "must_exercise": ""}
 PRODUCER = "[[producers]]\njobs_per_round = 1\n"
 FAULT = '[[faults]]\nkind = "kill"\ncrash_point = "{}"\n'
 
@@ -132,7 +132,7 @@ def test_a_kill_between_the_phases_replays(database: Database, tmp_path: Path) -
 
 def test_a_kill_of_a_blocked_worker_leaves_an_orphan_and_replays(database: Database, tmp_path: Path) -> None:
     workload = workload_file(tmp_path, "smoke", [(FAULTS, "")])
-    wanted = request(workload, "mutants/select-then-update", settings={"jobs": "2", "workers": "3"})
+    wanted = request(workload, "mutants/select-then-update", settings={"jobs": "2", "workers": "3", "ghost_operations": ""})
     killed: list[str] = []
 
     def at(outside: Outside) -> bool:
