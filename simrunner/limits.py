@@ -25,6 +25,8 @@ class Limits:
     """A server behind --dsn must answer within this time, unless the DSN has a connect_timeout of its own."""
     interrupt_seconds: float = 2.0
     """After Ctrl-C workers and backends are gone within this time."""
+    coordinator_end_seconds: float = 10.0
+    """A campaign's coordinator that is told to end finishes its schedule and stops its server within this time, or is killed."""
     socket_path_bytes: int = 107
     """The longest path of a Unix socket (sun_path, unix(7))."""
     probe_rows_max: int = 4096

@@ -32,6 +32,7 @@ ALLOWED = {
     "simrunner/runtime/recorder.py: time.time_ns": "the column wall_time, which is never hashed and never judged",
     "simrunner/cli/accepting.py: datetime.now": "the start of an acceptance and of its runs, as of any run",
     "simrunner/cli/shrinking.py: datetime.now": "the start of the shrunk run, as of any run",
+    "simrunner/cli/campaigning.py: datetime.now": "the start of the campaign, which names its folder and decides nothing",
     "simrunner/cli/playing.py: datetime.now": "the start of the run, which names its folder and decides nothing",
 }
 """The whole list of exceptions, each with its reason."""

@@ -9,6 +9,7 @@ from simrunner.cli.accept import accept
 from simrunner.cli.analyze import analyze
 from simrunner.cli.endings import Commands
 from simrunner.cli.explore import explore
+from simrunner.cli.export import export
 from simrunner.cli.kill import kill
 from simrunner.cli.listing import list_
 from simrunner.cli.replay import replay
@@ -28,5 +29,5 @@ def main() -> None:
     """
 
 
-for command in (run, accept, analyze, replay, explore, kill, list_, show, shrink, spec):
+for command in (run, accept, analyze, replay, explore, kill, list_, show, shrink, export, spec):
     main.add_command(command)

@@ -90,6 +90,13 @@ def reap(process: Process) -> str:
     return f"exit {code}" if code else "exit"
 
 
+def die_with(parent: int) -> None:
+    """Have the kernel kill this process when its parent, whose process id is given, ends."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:  # it died before the signal was armed
+        os._exit(0)
+
+
 def start_time(pid: int) -> int:
     """Start time of a process in clock ticks since boot (proc(5), field 22); 0 if there is none."""
     try:
@@ -117,9 +124,7 @@ def _child(spec: HandSpec, end: socket.socket, coordinator: int) -> NoReturn:
 
 def _detach(keep: int, coordinator: int) -> None:
     """Tie the child to its parent and give up everything else that it inherited."""
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != coordinator:  # it died before the signal was armed
-        os._exit(0)
+    die_with(coordinator)
     # Ctrl-C reaches the whole foreground group; the coordinator decides what happens to its actors.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

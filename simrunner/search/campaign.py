@@ -1,112 +1,130 @@
-"""A campaign: many schedules of one workload against one design, and what each of them gave.
-
-`schedules.jsonl` holds one line per finished schedule, written only after its events are in `events.jsonl`, so that a campaign
-that is killed and resumed neither loses nor repeats one. Must not import numpy, pandas or pyarrow: actors are forked here.
-"""
+"""A campaign: many schedules of one workload against one design, and all that says which schedules they are."""
 
 from __future__ import annotations
 
-import os
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
+from msgspec import structs
 
-from simrunner.errors import RunFolderError
-from simrunner.model.event import Event
-from simrunner.store import files
+from simrunner import __version__
+from simrunner.errors import InputError, RunFolderError, TapeError, WorkloadError
+from simrunner.runtime.performance import Request
+from simrunner.search.request import prepare
+from simrunner.store.folder import RunFolder
+from simrunner.strategies.registry import StrategyOptions
 
-SCHEDULES = "schedules.jsonl"
-EVENTS = "events.jsonl"
-
-
-class ScheduleResult(msgspec.Struct, frozen=True):
-    """What one schedule gave."""
-
-    schedule: int
-    """Its number in the campaign, from 0."""
-    seed: int
-    verdict: str
-    root_cause: str | None
-    sha256: str
-    steps: int
-    events: int
-    crash_points: tuple[str, ...]
-    """Those at which an actor was killed."""
-    path: tuple[tuple[int, int], ...] = ()
-    """Exhaustive: (options, taken) at every choice."""
-    error: str | None = None
-    """Why the schedule is unknown."""
+EXHAUSTIVE = "exhaustive"
+STRATEGIES = ("pct", "random", "round-robin", "delay-bounded", EXHAUSTIVE)
+SCHEDULES, EXHAUSTIVE_SCHEDULES = 200, 20_000
+"""The usual budgets."""
 
 
-class Ledger:
-    """Appends schedules to a campaign's folder, one write each."""
+class Budget(msgspec.Struct, frozen=True):
+    """When a campaign ends. None: no such bound."""
 
-    def __init__(self, folder: Path, part: int) -> None:
-        self._schedules = _open(folder / _part(SCHEDULES, part))
-        self._events = _open(folder / _part(EVENTS, part))
-        self._encoder = msgspec.json.Encoder()
-
-    def append(self, result: ScheduleResult, events: Sequence[Event]) -> None:
-        """Keep a finished schedule. Raises RecordingFailed."""
-        lines = [[result.schedule, *event] for event in events]
-        _write(self._events, self._encoder.encode_lines(lines))
-        _write(self._schedules, self._encoder.encode(result) + b"\n")
-
-    def close(self) -> None:
-        """Close the files."""
-        os.close(self._schedules)
-        os.close(self._events)
+    schedules: int = SCHEDULES
+    seconds: float | None = None
+    """No schedule is begun later; counted anew when a campaign is resumed."""
+    steps: int | None = None
+    """No schedule is begun once so many steps were taken."""
+    stop_at_first: bool = False
+    """No schedule is begun once an invariant was found violated."""
 
 
-def results_in(folder: Path) -> list[ScheduleResult]:
-    """Return the finished schedules of a campaign, all parts, by number. A torn last line is a schedule that did not finish."""
-    found: dict[int, ScheduleResult] = {}
-    for path in sorted(folder.glob(_part(SCHEDULES, None))):
-        for result in _lines(path):
-            found[result.schedule] = result
-    return [found[number] for number in sorted(found)]
+class Campaign(msgspec.Struct, frozen=True):
+    """All that says which schedules a campaign runs and when it ends; `run.json` keeps it under `campaign`."""
+
+    workload: str
+    """Name or path."""
+    design: str
+    """Name or path."""
+    settings: dict[str, str] = {}
+    """--set values by key."""
+    seed: int = 1
+    """Each schedule has a seed of its own, made from this one."""
+    strategy: str = "pct"
+    depth: int = 3
+    """pct: the schedules look for bugs of depth 1 to this, in turn."""
+    delays: int = 2
+    """delay-bounded: delays in one schedule."""
+    kills: int = 1
+    """Most kills in one schedule."""
+    recovery: bool = False
+    """exhaustive: the recoverer's steps interleave like everybody's; otherwise it goes first in each round."""
+    recheck: bool = False
+    """Run every schedule twice and end at the first difference."""
+    budget: Budget = Budget()
+    postgres: int = 18
+    """Major version of the server."""
+
+    @property
+    def is_exhaustive(self) -> bool:
+        """Whether it runs every schedule that there is."""
+        return self.strategy == EXHAUSTIVE
 
 
-def summary(results: Sequence[ScheduleResult]) -> dict[str, object]:
-    """Figures of a campaign: schedules, distinct histories, steps, crash points hit, findings by root cause."""
-    causes = Counter(result.root_cause for result in results if result.root_cause is not None)
-    points = Counter(point for result in results for point in result.crash_points)
-    return {
-        "schedules": len(results),
-        "distinct_histories": len({result.sha256 for result in results}),
-        "steps": sum(result.steps for result in results),
-        "crash_points": dict(sorted(points.items())),
-        "findings": dict(sorted(causes.items())),
-        "unknown": sum(1 for result in results if result.verdict == "unknown"),
-    }
+class Identity(msgspec.Struct, frozen=True):
+    """What must still be the same when a campaign is resumed; keys of run.json."""
+
+    simrunner: str
+    design_sha256: str
+    workload_sha256: str
 
 
-def _lines(path: Path) -> Iterable[ScheduleResult]:
-    data = path.read_bytes()
-    whole = data[: data.rfind(b"\n") + 1]
+def request_of(campaign: Campaign, paths: Mapping[str, str] | None = None) -> Request:
+    """Load and check what a campaign is about. `paths`: from where design and workload were read when it began.
+
+    Raises DesignError, or WorkloadError for a scripted workload too: there is nothing to explore in it.
+    """
+    where = {name: path for name, path in (paths or {}).items() if Path(path).exists()}
+    workload, design = where.get("workload", campaign.workload), where.get("design", campaign.design)
+    plain = prepare(workload, design, campaign.settings, seed=campaign.seed, mode="stepped", strategy=None)
+    if plain.workload.script:
+        raise WorkloadError("is a script: its steps are fixed, so there is nothing to explore", place=plain.workload.path)
+    options = StrategyOptions(campaign.depth, campaign.delays)
+    return replace(plain, strategy=campaign.strategy, coalesce=True, options=options)
+
+
+def identity_of(request: Request) -> Identity:
+    """Return what a resumed campaign is compared by."""
+    return Identity(__version__, request.design.sha256, request.workload.sha256)
+
+
+def campaign_in(folder: RunFolder) -> Campaign:
+    """Return the campaign of a folder. Raises RunFolderError if it is none."""
+    if not is_campaign(folder):
+        raise RunFolderError("is no campaign of `simrunner explore`", place=folder.path)
+    campaign: Campaign = _converted(folder, folder.run()["campaign"], Campaign)
+    return campaign
+
+
+def is_campaign(folder: RunFolder) -> bool:
+    """Whether a run folder is that of a campaign."""
+    return folder.run().get("kind") == "campaign"
+
+
+def check_same(folder: RunFolder, request: Request) -> None:
+    """Raise TapeError if design, workload or simrunner are not what they were when the campaign began."""
+    then, now = structs.asdict(_converted(folder, folder.run(), Identity)), structs.asdict(identity_of(request))
+    changed = [name.partition("_")[0] for name in now if then[name] != now[name]]
+    if changed:
+        raise TapeError(f"cannot be resumed: {' and '.join(changed)} changed since it began; start a new one", place=folder.path)
+
+
+def check_given(campaign: Campaign, given: Mapping[str, object]) -> None:
+    """Raise InputError if what was given on the command line is not what a campaign was begun with."""
+    had = {**structs.asdict(campaign), **structs.asdict(campaign.budget)}
+    other = [f"{name.replace('_', '-')} {value} (it has {had[name]})" for name, value in given.items() if had[name] != value]
+    if other:
+        raise InputError(f"the campaign was begun with other arguments: {', '.join(other)}", place="--resume")
+
+
+def _converted(folder: RunFolder, document: Any, kind: type[Any]) -> Any:
     try:
-        yield from msgspec.json.Decoder(ScheduleResult).decode_lines(whole)
-    except msgspec.DecodeError as error:
-        raise RunFolderError(f"is damaged ({error}); the campaign cannot be read", place=path) from error
-
-
-def _part(name: str, part: int | None) -> str:
-    stem, _, suffix = name.rpartition(".")
-    return f"{stem}-{'*' if part is None else part}.{suffix}"
-
-
-def _open(path: Path) -> int:
-    """Open for appending behind the last whole line."""
-    with files.recording(path):
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
-        data = path.read_bytes()
-        os.ftruncate(descriptor, data.rfind(b"\n") + 1)
-    return descriptor
-
-
-def _write(descriptor: int, data: bytes) -> None:
-    with files.recording(Path(SCHEDULES)):
-        while data:
-            data = data[os.write(descriptor, data) :]
+        return msgspec.convert(document, kind)
+    except msgspec.ValidationError as error:
+        raise RunFolderError(f"run.json of the campaign is damaged ({error})", place=folder.path) from error

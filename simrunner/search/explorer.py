@@ -1,31 +1,29 @@
-"""Runs schedule after schedule on one stage and judges each in memory."""
+"""Runs one schedule on a stage and judges it in memory."""
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from time import perf_counter_ns
 from typing import NamedTuple
 
 from msgspec import structs
 
 from simrunner.analysis.judge import judge
+from simrunner.checkers.registry import CHECKERS
 from simrunner.errors import StepStuck
 from simrunner.history.digest import history_sha256
 from simrunner.history.history import History
-from simrunner.model.draws import stream_of
 from simrunner.model.event import Event
-from simrunner.model.operations import WORKER_CRASH_POINTS
-from simrunner.model.tape import KILL, Decision, Draw
+from simrunner.model.tape import KILL, STEP, UNPLANNED, Decision, Draw
 from simrunner.model.verdict import RunVerdict, Verdict
-from simrunner.model.workload import FaultSpec
 from simrunner.runtime.performance import Final, Request, perform
 from simrunner.runtime.phases import Course
 from simrunner.runtime.stage import Stage
-from simrunner.search.campaign import ScheduleResult
-from simrunner.store.context import context_document, context_from
+from simrunner.store.context import context_of
 from simrunner.store.final import FinalRows
 from simrunner.store.journal import Names
+from simrunner.store.schedules import ScheduleResult
 from simrunner.strategies.exhaustive import ExhaustiveDecider
 
 
@@ -64,63 +62,73 @@ class Played(NamedTuple):
 
 
 def play(stage: Stage, request: Request, number: int) -> Played:
-    """Run one schedule on a stage in its first state and judge it. A step that got stuck makes the schedule unknown."""
+    """Run one schedule on a stage, which is reset first if it was used, and judge it.
+
+    A step that got stuck and an actor that died by itself make the schedule unknown; after the former the stage is of no use.
+    Raises EnvironmentFailure.
+    """
+    began_ns = perf_counter_ns()
     memory = Memory()
-    course = Course(lambda world: None, lambda phase, round_, rounds: None, concurrent=False)
     try:
-        final = perform(request, stage, memory, lambda world: course, lambda: None)
+        if stage.is_used:
+            stage.reset()
+        final = perform(request, stage, memory, lambda world: _UNWATCHED, lambda: None)
     except StepStuck as error:
-        unknown = _result(request, number, memory)
-        return Played(structs.replace(unknown, error=str(error)), request, memory, None, None)
+        return Played(unknown(request, number, memory, str(error), began_ns), request, memory, None, None)
+    dead = next((event for event in memory.events if event.kind == "fault" and event.value == UNPLANNED), None)
+    if dead is not None:
+        reason = f"{dead.actor} died by itself, or was killed from outside, at event {dead.seq}"
+        return Played(unknown(request, number, memory, reason, began_ns), request, memory, final, None)
     verdict = verdict_of(request, memory, final)
-    judged = structs.replace(_result(request, number, memory), verdict=verdict.verdict.value, root_cause=verdict.root_cause)
+    judged = _judged(_result(request, number, memory, began_ns), final, verdict, began_ns)
     return Played(judged, request, memory, final, verdict)
 
 
+_UNWATCHED = Course(lambda world: None, lambda phase, round_, rounds: None, concurrent=False)
+
+
 def verdict_of(request: Request, memory: Memory, final: Final) -> RunVerdict:
-    """Judge a schedule in memory; what it exercised is a question to the campaign, not to it alone."""
-    document = context_document(request.design, request.workload, request.mode)
-    context = context_from(document, memory.names, FinalRows(final.jobs, final.audit), completed=True)
-    return judge(History(memory.events, context), request.workload.judges, (), ())
+    """Judge a schedule in memory. Whether a pass was reached is a question to the campaign, not to one schedule."""
+    rows = FinalRows(final.jobs, final.audit)
+    context = context_of(request.design, request.workload, request.mode, memory.names, rows)
+    judges = request.workload.judges
+    return judge(History(memory.events, context), judges, (), (), [one for one in CHECKERS if one.name in judges])
 
 
-def seeded(base: Request, number: int) -> Request:
-    """The request of a campaign's schedule: its own seed, and faults drawn swarm-style, none in every other schedule."""
-    seed = seed_of(base.seed, number)
-    draws = stream_of(seed, "swarm")
-    faults: tuple[FaultSpec, ...] = ()
-    if draws.random() < 0.5:
-        point = WORKER_CRASH_POINTS[int(draws.random() * len(WORKER_CRASH_POINTS))]
-        faults = (FaultSpec("kill", point),)
-    return replace(base, seed=seed, workload=replace(base.workload, faults=faults))
+def unknown(request: Request, number: int, memory: Memory, reason: str, began_ns: int) -> ScheduleResult:
+    """The result of a schedule that cannot be judged, and why."""
+    return structs.replace(_result(request, number, memory, began_ns), error=reason)
 
 
-def seed_of(campaign_seed: int, number: int) -> int:
-    """Seed of a campaign's schedule."""
-    digest = hashlib.sha256(f"{campaign_seed}/schedule/{number}".encode()).digest()
-    return int.from_bytes(digest[:6], "big")
-
-
-def exhaustive(base: Request, kills: int, start: Sequence[int] = ()) -> Iterator[Request]:
-    """Requests of an exhaustive search in depth-first order; the next one is made when the one before has been run."""
-    prefix: list[int] | None = list(start)
-    while prefix is not None:
-        decider = ExhaustiveDecider(prefix, frozenset(WORKER_CRASH_POINTS), kills)
-        yield replace(base, decider=decider, workload=replace(base.workload, faults=()))
-        prefix = decider.next_prefix()
-
-
-def _result(request: Request, number: int, memory: Memory) -> ScheduleResult:
-    decider = request.decider
-    path = tuple((point.options, point.taken) for point in decider.met) if isinstance(decider, ExhaustiveDecider) else ()
-    return ScheduleResult(
-        number,
-        request.seed,
-        Verdict.UNKNOWN.value,
-        None,
-        history_sha256(memory.events),
-        len(memory.decisions),
-        len(memory.events),
-        tuple(decision.label or "" for decision in memory.decisions if decision.kind == KILL),
-        path,
+def _judged(result: ScheduleResult, final: Final, verdict: RunVerdict, began_ns: int) -> ScheduleResult:
+    return structs.replace(
+        result,
+        # that some invariant had no opportunity is a question to the campaign, not to one schedule
+        verdict=(Verdict.VALID if verdict.verdict is Verdict.NOT_EXERCISED else verdict.verdict).value,
+        root_cause=verdict.root_cause,
+        exercised=tuple(row.name for row in verdict.invariants if row.opportunities),
+        is_deterministic=final.is_deterministic,
+        error=next((f"{row.name}: {row.error}" for row in verdict.invariants if row.verdict is Verdict.UNKNOWN), None),
+        duration_us=_elapsed_us(began_ns),
     )
+
+
+def _result(request: Request, number: int, memory: Memory, began_ns: int) -> ScheduleResult:
+    decider = request.decider
+    return ScheduleResult(
+        schedule=number,
+        seed=request.seed,
+        verdict=Verdict.UNKNOWN.value,
+        root_cause=None,
+        sha256=history_sha256(memory.events),
+        steps=sum(1 for decision in memory.decisions if decision.kind == STEP),
+        events=len(memory.events),
+        duration_us=_elapsed_us(began_ns),
+        crash_points=tuple(one.label or "" for one in memory.decisions if one.kind == KILL and one.label != UNPLANNED),
+        depth=request.options.depth if request.strategy == "pct" else None,
+        path=tuple(decider.met) if isinstance(decider, ExhaustiveDecider) else (),
+    )
+
+
+def _elapsed_us(began_ns: int) -> int:
+    return (perf_counter_ns() - began_ns) // 1000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import msgspec
@@ -53,6 +53,29 @@ def context_document(design: Design, workload: Workload, mode: str) -> dict[str,
         "starvation_claims": workload.starvation_claims,
         "script": [asdict(step) for step in workload.script],
     }
+
+
+def context_of(design: Design, workload: Workload, mode: str, names: Names, final: FinalRows) -> Context:
+    """Return the context of a run in memory that reached its end: what `context_from` makes of its document."""
+    return Context(
+        design.ownership,
+        replace(design.promises, invariants=promised(design, workload)),
+        design.policies,
+        design.transitions,
+        frozenset(design.operations),
+        mode,
+        workload.cohort,
+        workload.lease_ms,
+        workload.batch,
+        workload.max_attempts,
+        workload.starvation_claims,
+        completed=True,
+        final_jobs=final.jobs,
+        audit=final.audit,
+        job_names=_of_kind(names, "job"),
+        token_names=_of_kind(names, "token"),
+        script=workload.script,
+    )
 
 
 def promised(design: Design, workload: Workload) -> frozenset[str]:

@@ -102,6 +102,19 @@ class RunFolder:
         folder.run()
         return folder
 
+    @classmethod
+    def reopen(cls, path: Path) -> Self:
+        """Open and lock the folder of a run that is to go on. Raises RunFolderError as `open` does, and if it is running."""
+        folder = cls.open(path)
+        descriptor = os.open(folder.path / RUN_LOCK, os.O_RDWR)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            raise RunFolderError("is still running; wait for its end or stop it", place=path) from None
+        folder._lock = descriptor
+        return folder
+
     def run(self) -> dict[str, Any]:
         """Return the content of run.json. Raises RunFolderError for a damaged file or a newer schema."""
         document = self.read_json(RUN_JSON)

@@ -3,55 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 
-import msgspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from simrunner.history.schema import to_table
-from simrunner.limits import LIMITS
 from simrunner.model.event import Event
-from simrunner.store import files
+from simrunner.store import files, parquet
+from simrunner.store.schedules import records_of
 
 HISTORIES = "histories"
+_ROWS = 100_000
+"""A file is ended with the schedule that brings it to so many events: a Python tuple takes about 1 kB."""
 
 
-def seal_histories(folder: Path, finished: frozenset[int]) -> int:
-    """Turn `events-<part>.jsonl` into Parquet and remove them. Returns the number of events. Raises RecordingFailed.
+def seal_histories(folder: Path) -> int:
+    """Turn the events of finished schedules into Parquet and remove what they were in. Returns the number of new events.
 
-    Events of schedules that did not finish are left out: they will be run again.
+    Safe to repeat after a crash: a file of events always gives the same Parquet files, and is removed only after them.
+    The folder was repaired before. Raises RecordingFailed.
     """
     events = 0
-    for source in sorted(folder.glob("events-*.jsonl")):
-        part = source.stem.rpartition("-")[2]
+    for source in sorted(folder.glob("events-*-*.bin")):
+        _, part, session = source.stem.split("-")
         target = folder / HISTORIES / f"part={part}"
         with files.recording(target):
             target.mkdir(parents=True, exist_ok=True)
-            first = len(list(target.glob("*.parquet")))
-            for number, table in enumerate(_tables(source, finished), first):
-                draft = target / f".part-{number:05}.parquet"
-                pq.write_table(table, draft, compression="zstd")
-                draft.rename(target / f"part-{number:05}.parquet")
-                events += table.num_rows
+        for number, table in enumerate(_tables(source)):
+            parquet.write_events(target / f"{session}-{number:05}.parquet", table)
+            events += table.num_rows
+        with files.recording(source):
             source.unlink()
     return events
 
 
-def _tables(source: Path, finished: frozenset[int]) -> Iterator[pa.Table]:
-    rows = _rows(source, finished)
-    while chunk := list(islice(rows, LIMITS.parquet_rows_per_part)):
-        table = to_table([event for _, event in chunk])
-        schedules = pa.array([schedule for schedule, _ in chunk], pa.int64())
-        yield table.add_column(0, "schedule", schedules).replace_schema_metadata(table.schema.metadata)
+def _tables(source: Path) -> Iterator[pa.Table]:
+    schedules: list[int] = []
+    events: list[Event] = []
+    for schedule, more in records_of(source):
+        schedules += [schedule] * len(more)
+        events += more
+        if len(events) >= _ROWS:
+            yield _table(schedules, events)
+            schedules, events = [], []
+    if events:
+        yield _table(schedules, events)
 
 
-def _rows(source: Path, finished: frozenset[int]) -> Iterator[tuple[int, Event]]:
-    decoder = msgspec.json.Decoder(list)
-    with source.open("rb") as lines:
-        for line in lines:
-            if line.endswith(b"\n"):
-                schedule, *values = decoder.decode(line)
-                if schedule in finished:
-                    yield schedule, Event._make(values)
+def _table(schedules: list[int], events: list[Event]) -> pa.Table:
+    table = to_table(events)
+    column = pa.field("schedule", pa.int64(), nullable=False)
+    return table.add_column(0, column, pa.array(schedules, pa.int64())).replace_schema_metadata(table.schema.metadata)

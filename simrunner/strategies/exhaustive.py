@@ -1,7 +1,7 @@
 """Exhaustive: every interleaving of the safety phase, crossed with every crash point, depth first.
 
 Each schedule follows a prefix of choices and takes the first option from there on; what it met on its way tells the next
-prefix. Nothing is pruned: two schedules may lead to the same state, but the times in its rows differ.
+prefix. Nothing is pruned: two schedules may lead to the same state, but the times in its rows differ, and leases hang on them.
 """
 
 from __future__ import annotations
@@ -13,25 +13,26 @@ from simrunner.model.tape import KILL, STEP, WAKE, Decision
 from simrunner.model.view import LaneState, LaneView, View
 from simrunner.strategies.round_robin import RoundRobin
 
-
-@dataclass(slots=True)
-class ChoicePoint:
-    """One decision with alternatives: how many there were, and which was taken."""
-
-    options: int
-    taken: int
+ROUND_LABEL = "round"
+"""Label of the step with which an actor only hears what to do in a round: when it does, nobody can notice."""
 
 
 @dataclass(slots=True)
 class ExhaustiveDecider:
-    """Follows `prefix` and then takes first options; `met` is the whole path afterwards."""
+    """Follows `prefix` and then takes first options; `met` is the whole path afterwards.
+
+    The first options are steps of actors in declared order, then kills: so the first schedule has neither a switch nor a kill.
+    """
 
     prefix: Sequence[int]
     crash_points: frozenset[str]
     """Where an actor may be killed. For membership tests only."""
     kills: int
     """At most so many kills in one schedule."""
-    met: list[ChoicePoint] = field(default_factory=list)
+    first: frozenset[str] = frozenset()
+    """Actors that take their steps at the beginning of a round, without a choice, and are never killed."""
+    met: list[tuple[int, int]] = field(default_factory=list)
+    """(options, taken) at every choice so far."""
     _turns: RoundRobin = field(default_factory=lambda: RoundRobin(0))
 
     def decide(self, view: View) -> Decision:
@@ -57,31 +58,30 @@ class ExhaustiveDecider:
     def confirm(self, decision: Decision) -> None:
         """See Decider: nothing to compare with."""
 
-    def next_prefix(self) -> list[int] | None:
-        """Return the prefix of the next schedule in depth-first order; None when there is none."""
-        path = list(self.met)
-        while path and path[-1].taken + 1 == path[-1].options:
-            path.pop()
-        if not path:
-            return None
-        return [point.taken for point in path[:-1]] + [path[-1].taken + 1]
-
     def _forced(self, view: View) -> LaneView | None:
-        """The step to which there is no alternative.
-
-        Outside the safety phase, of an actor that only begins its round, and of a recoverer: its say is in the liveness phase.
-        """
+        """The step to which there is no alternative: outside the safety phase, and of an actor that only begins its round."""
         enabled = view.enabled()
         if view.phase != "safety":
             actor = self._turns.next_actor(view)
             return next(lane for lane in enabled if lane.actor == actor)
-        return next((lane for lane in enabled if lane.label == "round" or lane.actor.startswith("recoverer")), None)
+        return next((lane for lane in enabled if lane.label == ROUND_LABEL or lane.actor in self.first), None)
 
     def _choose(self, options: int) -> int:
         place = len(self.met)
         taken = self.prefix[place] if place < len(self.prefix) else 0
-        self.met.append(ChoicePoint(options, taken))
+        self.met.append((options, taken))
         return taken
 
     def _can_die(self, lane: LaneView) -> bool:
-        return lane.state in (LaneState.PARKED, LaneState.RESTING) and lane.crash_point in self.crash_points
+        stands = lane.state in (LaneState.PARKED, LaneState.RESTING) and lane.actor not in self.first
+        return stands and lane.crash_point in self.crash_points
+
+
+def next_prefix(path: Sequence[tuple[int, int]]) -> list[int] | None:
+    """Return the prefix of the schedule that follows a path of (options, taken) in depth-first order; None: it was the last."""
+    places = len(path)
+    while places and path[places - 1][1] + 1 == path[places - 1][0]:
+        places -= 1
+    if not places:
+        return None
+    return [taken for _, taken in path[: places - 1]] + [path[places - 1][1] + 1]

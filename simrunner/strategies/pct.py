@@ -1,13 +1,13 @@
 """PCT: probabilistic concurrency testing (Burckhardt, Kothari, Musuvathi, Nagarakatte, ASPLOS 2010, section 2 and algorithm 1).
 
 Every actor gets a random priority and the enabled one of highest priority always goes. At d - 1 random change points among the
-first k steps the actor that would go is lowered below all others. A bug of depth d among n actors and k steps is found with
-probability at least 1 / (n k^(d-1)) in one schedule.
+first k steps the actor that would go is lowered below all others. A bug of depth d, that takes d ordering constraints, among n
+actors and k steps is found with probability at least 1 / (n k^(d-1)) in one schedule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from simrunner.model.draws import stream_of
 from simrunner.model.view import View
@@ -52,7 +52,14 @@ class Pct:
         return int(self._stream.random() * bound)
 
 
-def detection_probability(depth: int, actors: int, steps: int, schedules: int) -> float:
-    """Probability with which at least one of so many schedules finds a bug of a depth: the bound of the paper's theorem 3."""
-    one = 1.0 / float(max(actors, 1) * max(steps, 1) ** (depth - 1))
-    return 1.0 - float((1.0 - min(one, 1.0)) ** schedules)
+def detection_probability(depth: int, actors: int, steps: int, schedules: Mapping[int, int]) -> float:
+    """Probability with which at least one of some schedules finds a bug of a depth: the bound of the paper's theorem 3.
+
+    `schedules` is how many looked for bugs of each depth. One that looks for deeper bugs finds this one too, with the bound of
+    the deeper ones: a bug of depth d is a bug of every greater depth as well.
+    """
+    missed = 1.0
+    for looked_for, number in schedules.items():
+        if looked_for >= depth:
+            missed *= (1.0 - 1.0 / float(max(actors, 1) * max(steps, 1) ** (looked_for - 1))) ** number
+    return 1.0 - missed
