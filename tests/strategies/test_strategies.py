@@ -7,10 +7,8 @@ from itertools import pairwise
 
 import pytest
 
-from simrunner.model.tape import STEP, Decision
 from simrunner.model.view import LaneState
-from simrunner.strategies.exhaustive import ExhaustiveDecider
-from simrunner.strategies.pct import Pct, detection_probability
+from simrunner.strategies.pct import Pct
 from simrunner.strategies.registry import STRATEGIES, StrategyEntry, StrategyOptions
 from simrunner.strategies.round_robin import RoundRobin
 from simrunner.strategies.strategy import Strategy
@@ -102,27 +100,3 @@ def test_pct_switches_at_most_so_often_as_it_may() -> None:
         taken = schedule(Pct(seed, depth=4, steps=60), dict.fromkeys("abc", 20))
         switches = sum(1 for one, other in pairwise(taken) if one != other)
         assert switches <= 2 + 3
-
-
-def test_detection_probability() -> None:
-    assert detection_probability(1, 4, 100, 1) == pytest.approx(1 / 4)
-    assert detection_probability(2, 2, 10, 1) == pytest.approx(1 / 20)
-    assert detection_probability(2, 2, 10, 20) == pytest.approx(1 - (19 / 20) ** 20)
-
-
-def test_exhaustive_takes_every_interleaving_once() -> None:
-    """Two actors of two steps have six."""
-    steps = {"a": 2, "b": 2}
-    seen: list[tuple[str, ...]] = []
-    prefix: list[int] | None = []
-    while prefix is not None:
-        decider = ExhaustiveDecider(prefix, frozenset(), 0)
-        left, taken = dict(steps), []
-        while any(left.values()):
-            decision: Decision = decider.decide(standing(left, steps))
-            assert decision.kind == STEP
-            left[decision.actor or ""] -= 1
-            taken.append(decision.actor or "")
-        seen.append(tuple(taken))
-        prefix = decider.next_prefix()
-    assert len(seen) == len(set(seen)) == 6
