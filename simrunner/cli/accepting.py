@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from simrunner import __version__
 from simrunner.analysis.facts import shown_path
 from simrunner.cli.signals import interruptible
-from simrunner.errors import EnvironmentFailure, Interrupted
+from simrunner.errors import EnvironmentFailure, Interrupted, SimrunnerError
 from simrunner.report.acceptance.plan import EXPERIMENTS, Planned, parts_document
 from simrunner.runtime.cluster import Cluster
 from simrunner.runtime.coordinator import Watcher
@@ -44,8 +44,9 @@ def play_all(planned: Sequence[Planned], server: AbstractContextManager[Cluster]
             with _progress(len(planned), quiet=quiet) as progressed:
                 _play_each(planned, folder, cluster, progressed)
         except BaseException as error:
-            folder.update_run(status=INTERRUPTED if isinstance(error, Interrupted) else FAILED)
-            error.add_note(f"What happened until then is kept in {shown_path(folder.path)}")
+            folder.update_run(status=INTERRUPTED if isinstance(error, Interrupted | KeyboardInterrupt) else FAILED)
+            if isinstance(error, SimrunnerError):
+                error.add_note(f"What happened until then is kept in {shown_path(folder.path)}")
             folder.close()
             raise
     folder.update_run(status=COMPLETE)
