@@ -1,8 +1,8 @@
 """as-scripted: what each step of a script showed is what the workload says it shows.
 
 The workload promises it, not the design: an expectation is what PostgreSQL documents, or what a design that promises the
-invariant in `needs` must do; without that promise it is not judged. It is judged at the end of the run, so that an
-invariant which explains the difference is the root cause before it.
+invariant in `needs` must do. Without that promise it is not judged, nor is a step whose operation the design does not
+offer. It is judged at the end of the run, so that an invariant which explains the difference is the root cause before it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from simrunner.checkers.wording import judged
 from simrunner.history.history import History
 from simrunner.history.script import ScriptAction
+from simrunner.model.operations import OPERATIONS
 from simrunner.model.verdict import Finding, Judgement
 from simrunner.model.workload import Expectation
 
@@ -22,9 +23,14 @@ def check(history: History) -> Judgement:
     """Compare every expectation with what its step did. Of an interrupted run nothing is judged."""
     if not history.context.completed:
         return Judgement(0, ())
-    expected = [(action, expect) for action in history.actions if (expect := action.step.expect) and _holds(expect, history)]
+    offered = [action for action in history.actions if _is_offered(action.step.do, history)]
+    expected = [(action, expect) for action in offered if (expect := action.step.expect) and _holds(expect, history)]
     found = (_finding(action, expect, history) for action, expect in expected)
     return judged(len(expected), (finding for finding in found if finding is not None))
+
+
+def _is_offered(action: str, history: History) -> bool:
+    return action not in OPERATIONS or action in history.context.offers
 
 
 def _holds(expect: Expectation, history: History) -> bool:

@@ -194,3 +194,13 @@ def test_an_invariant_that_explains_it_is_the_root_cause() -> None:
     verdict = judge(h.build(script=steps, promises=promised), ["claim-order"], [], [])
     violated = [row.name for row in verdict.invariants if row.verdict is Verdict.VIOLATED]
     assert (violated, verdict.root_cause) == (["claim-order", "as-scripted"], "claim-order")
+
+
+@pytest.mark.parametrize(("offers", "found"), [(("claim", "recover"), 1), (("claim",), 0)])
+def test_a_step_that_the_design_does_not_offer_is_not_judged(offers: tuple[str, ...], found: int) -> None:
+    h = HistoryBuilder()
+    h.seed(1)
+    h.recover("recoverer")
+    steps = (ScriptStep("recover", "recoverer", expect=Expectation(rows=1)),)
+    judgement = check(h.build(script=steps, offers=frozenset(offers)))
+    assert (judgement.opportunities, len(judgement.findings)) == (found, found)
