@@ -18,6 +18,7 @@ from rich.console import Console
 
 from simrunner.cli.signals import interruptible
 from simrunner.errors import Interrupted, RunFolderError, TapeError
+from simrunner.model.tape import UNPLANNED
 from simrunner.model.verdict import Verdict
 from simrunner.runtime import database
 from simrunner.runtime.cluster import Cluster
@@ -53,6 +54,8 @@ def shrink_run(path: Path, seconds: float, dsn: str | None, *, quiet: bool) -> M
     original = RunFolder.open(path)
     sha256 = _check(original, path)
     tape, request = read(original)
+    if any(decision.label == UNPLANNED for decision in tape.decisions):
+        raise TapeError("an actor died in this run without a decision, killed from outside: it cannot be shrunk", place=path)
     with interruptible(), server_for(dsn, tape.setup.postgres_major) as cluster:
         _check_major(tape, cluster)
         try:

@@ -16,7 +16,7 @@ from simrunner.report.interleaving import interleaving
 from simrunner.report.page import Page, plain_table
 from simrunner.search.shrinking.failure import failure_of, finding_of
 from simrunner.search.shrinking.shrink import Shrunk
-from simrunner.strategies.deviating import Deviation
+from simrunner.strategies.deviating import HOLD, Deviation
 
 
 def show_shrunk(made: Made, *, as_json: bool) -> None:
@@ -71,6 +71,8 @@ def _page(shrunk: Shrunk, analysis: Analysis, finding: Finding) -> Page:
 def _deviation(one: Deviation) -> str:
     if one.kind == KILL:
         return f"{one.actor} is killed at {one.at or 'a statement that waits'}, from round {one.round} on."
+    if one.kind == HOLD:
+        return f"{one.actor} is put off at step {one.place} of round {one.round}, until nobody else can go."
     if one.kind == WAKE:
         return f"{one.actor} is the waiter that goes first, at choice {one.place} of round {one.round}."
     return f"{one.actor} takes step {one.place} of round {one.round} out of turn."

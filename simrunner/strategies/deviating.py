@@ -6,23 +6,26 @@ a schedule; `Noting` follows a tape or a loose order of actors and notes the dev
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from simrunner.model.tape import KILL, ROUND, STEP, WAKE, Decision
 from simrunner.model.view import LaneState, LaneView, View
 from simrunner.strategies.decider import Decider
 
+HOLD = "hold"
+
 
 class Deviation(NamedTuple):
     """One decision that differs from round-robin."""
 
     kind: str
-    """STEP: `actor` goes, though it is another's turn. WAKE: it goes first among several waiters. KILL: it dies."""
+    """STEP: `actor` goes, though it is another's turn. HOLD: it is put off until nobody else can go in that round. WAKE: it goes
+    first among several waiters. KILL: it dies."""
     round: int
     """Of a kill: the first round in which it strikes."""
     place: int
-    """STEP, WAKE: at which step, or choice among waiters, of that round, from 1. KILL: 0."""
+    """STEP, HOLD, WAKE: at which step, or choice among waiters, of that round, from 1. KILL: 0."""
     actor: str
     at: str | None = None
     """KILL: the crash point, or else the label of the step, at which it strikes; None: while the actor is blocked."""
@@ -34,9 +37,10 @@ class Turns:
     def __init__(self) -> None:
         self._last = -1
 
-    def due(self, view: View) -> str:
-        """Return whose turn it is."""
-        enabled = [lane.actor for lane in view.enabled()]
+    def due(self, view: View, held: Collection[str] = ()) -> str:
+        """Return whose turn it is; those that are held get none as long as another can go."""
+        able = [lane.actor for lane in view.enabled()]
+        enabled = [actor for actor in able if actor not in held] or able
         order = [lane.actor for lane in view.lanes]
         return next((actor for actor in enabled if order.index(actor) > self._last), enabled[0])
 
@@ -67,7 +71,10 @@ class Deviating:
         self._turns = Turns()
         self._places = Places()
         self._kills = [deviation for deviation in deviations if deviation.kind == KILL]
-        self._chosen = {(one.kind, one.round, one.place): one.actor for one in deviations if one.kind != KILL}
+        self._chosen = {(one.kind, one.round, one.place): one.actor for one in deviations if one.kind in (STEP, WAKE)}
+        self._holds = {(one.round, one.place): one.actor for one in deviations if one.kind == HOLD}
+        self._held: dict[str, int] = {}
+        """Who is put off, and in which round."""
 
     def decide(self, view: View) -> Decision:
         """See Decider."""
@@ -76,11 +83,21 @@ class Deviating:
             if struck is not None:
                 self._kills.remove(kill)
                 return Decision(KILL, struck.actor, struck.crash_point)
-        wanted = self._chosen.get((STEP, view.round, self._places.next(view, STEP)))
-        able = wanted is not None and any(lane.actor == wanted for lane in view.enabled())
-        actor = wanted if able and wanted is not None else self._turns.due(view)
+        place = self._places.next(view, STEP)
+        actor = self._out_of_turn(view, place) or self._turns.due(view, self._held_in(view.round, place))
+        self._held.pop(actor, None)
         self._turns.went(view, actor)
         return _step(view, actor)
+
+    def _out_of_turn(self, view: View, place: int) -> str | None:
+        wanted = self._chosen.get((STEP, view.round, place))
+        return wanted if any(lane.actor == wanted for lane in view.enabled()) else None
+
+    def _held_in(self, round_: int, place: int) -> list[str]:
+        begins = self._holds.get((round_, place))
+        if begins is not None:
+            self._held[begins] = round_
+        return [actor for actor, since in self._held.items() if since == round_]
 
     def wake(self, view: View, waiters: Sequence[str]) -> Decision:
         """See Decider."""

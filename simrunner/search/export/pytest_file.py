@@ -9,8 +9,11 @@ from pathlib import Path
 
 from simrunner.search.export import clock
 from simrunner.search.export.script import Script, Step
+from simrunner.search.export.symptom import ABSENCES
 
 _TEMPLATE = Path(__file__).with_name("case_test.py.txt")
+_MENDING = "Mend the design's statements in it, and it passes."
+_MENDING_ABSENCE = "It passes when what the design lacks is added to it as a step, such as a recovery."
 
 
 def pytest_text(script: Script) -> str:
@@ -21,6 +24,7 @@ def pytest_text(script: Script) -> str:
         "EXPLANATION": script.explanation,
         "PROMISE": script.promise,
         "FACTS": "\n".join(f"{name}: {value}" for name, value in script.facts),
+        "MENDING": _MENDING_ABSENCE if script.invariant in ABSENCES else _MENDING,
         "NAME": script.invariant.replace("-", "_"),
         "SCHEMA": clock.SCHEMA,
         "SEARCH_PATH": json.dumps(clock.SEARCH_PATH),

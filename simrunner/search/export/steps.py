@@ -55,6 +55,9 @@ class Steps:
         sql, fed = (event.value, {}) if event.value in CONTROL else self._statement(event, session)
         step = Step(len(self.steps) + 1, _who(event), _title(event), sql, fed)
         step.begins_at = None if begun is None else clock.moment(begun.txn_time or 0)
+        owner = self._claimers.get(event.token)
+        if owner not in (None, step.session):
+            step.notes.append(f"written in the name of {owner}")
         if self._design.uses_statement_clock and event.value not in CONTROL:
             step.said_at = clock.moment(event.virtual_time or 0)
         self.steps.append(step)

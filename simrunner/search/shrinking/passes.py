@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from simrunner.model.tape import KILL
 from simrunner.model.workload import Workload
+from simrunner.runtime.actors import lanes_of
 from simrunner.search.shrinking.case import Case, Size, fitted_to, with_deviations
-from simrunner.strategies.deviating import Deviation
+from simrunner.strategies.deviating import HOLD, Deviation
 
 Holds = Callable[[Case], bool]
 Pass = Callable[[Case, Workload, Holds], Case]
@@ -42,6 +42,24 @@ def drop_deviations(case: Case, workload: Workload, holds: Holds) -> Case:
             else:
                 place += chunk
         chunk = min(chunk // 2, len(case.orders))
+    return case
+
+
+def hold_instead(case: Case, workload: Workload, holds: Holds) -> Case:
+    """Put one actor off instead of letting others go out of turn again and again."""
+    orders = case.orders
+    if len(orders) < 2:
+        return case
+    for put_off in _holds_for(orders, case, workload):
+        candidate = with_deviations(case, (*case.kills, put_off))
+        if holds(candidate):
+            return candidate
+    for run in _runs(orders):
+        rest = [deviation for deviation in case.deviations if deviation not in run]
+        for put_off in _holds_for(run, case, workload):
+            candidate = with_deviations(case, (*rest, put_off))
+            if holds(candidate):
+                return candidate
     return case
 
 
@@ -78,9 +96,10 @@ def fewer_others(case: Case, workload: Workload, holds: Holds) -> Case:
 
 
 def earlier(case: Case, workload: Workload, holds: Holds) -> Case:
-    """Move every deviation to an earlier round, or to an earlier step of its round."""
+    """Move every deviation to an earlier round."""
     for number, deviation in enumerate(case.deviations):
-        for moved in _moved_earlier(deviation):
+        for round_ in range(1, deviation.round):
+            moved = deviation._replace(round=round_)
             candidate = with_deviations(case, (*case.deviations[:number], moved, *case.deviations[number + 1 :]))
             if holds(candidate):
                 case = candidate
@@ -88,7 +107,17 @@ def earlier(case: Case, workload: Workload, holds: Holds) -> Case:
     return case
 
 
-PASSES: tuple[Pass, ...] = (leap, drop_deviations, drop_faults, fewer_workers, fewer_jobs, fewer_rounds, fewer_others, earlier)
+PASSES: tuple[Pass, ...] = (
+    leap,
+    drop_deviations,
+    drop_faults,
+    fewer_workers,
+    fewer_jobs,
+    fewer_rounds,
+    fewer_others,
+    hold_instead,
+    earlier,
+)
 """The literal registry of passes, in the order in which they are tried until none of them helps."""
 
 
@@ -148,9 +177,24 @@ def _first(case: Case, workload: Workload, holds: Holds, sizes: Sequence[Size]) 
     return case
 
 
-def _moved_earlier(deviation: Deviation) -> Iterator[Deviation]:
-    for round_ in range(1, deviation.round):
-        yield deviation._replace(round=round_)
-    if deviation.kind != KILL:
-        for place in range(1, deviation.place):
-            yield deviation._replace(place=place)
+def _runs(orders: Sequence[Deviation]) -> Iterator[tuple[Deviation, ...]]:
+    """Steps in a row of one round that are out of turn, the longest rows first; single ones are none."""
+    rows: list[list[Deviation]] = []
+    for one in orders:
+        follows = rows and (rows[-1][-1].kind, rows[-1][-1].round, rows[-1][-1].place) == (one.kind, one.round, one.place - 1)
+        if follows:
+            rows[-1].append(one)
+        else:
+            rows.append([one])
+    yield from (tuple(row) for row in sorted(rows, key=len, reverse=True) if len(row) > 1)
+
+
+def _holds_for(orders: Sequence[Deviation], case: Case, workload: Workload) -> Iterator[Deviation]:
+    """Every actor put off at every step of the rounds in which others go out of turn, from the first such step's turn on."""
+    lanes = lanes_of(workload)
+    workers = [lane.actor for lane in lanes if lane.program == "worker"][: case.size.workers]
+    actors = [*workers, *(lane.actor for lane in lanes if lane.program == "recoverer")]
+    for round_ in dict.fromkeys(deviation.round for deviation in orders):
+        places = [deviation.place for deviation in orders if deviation.round == round_]
+        for place in range(max(1, min(places) - len(actors)), max(places) + 1):
+            yield from (Deviation(HOLD, round_, place, actor) for actor in actors)

@@ -62,10 +62,11 @@ class Trials:
     def play_request(self, request: Request) -> Played:
         """Run a request on the stage for it."""
         stage = self._stage_for(request.workload, request.coalesce)
-        if stage.is_used:
-            stage.reset()
         stage.stock(len(lanes_of(request.workload)))
-        return play(stage, request, 0)
+        played = play(stage, request, 0)
+        if played.final is None:  # a step got stuck: what is left on the stage is of no use
+            self.close()
+        return played
 
     def close(self) -> None:
         """Give the stage up."""
