@@ -47,6 +47,7 @@ def play_all(planned: Sequence[Planned], server: AbstractContextManager[Cluster]
             folder.update_run(status=INTERRUPTED if isinstance(error, Interrupted | KeyboardInterrupt) else FAILED)
             if isinstance(error, SimrunnerError):
                 error.add_note(f"What happened until then is kept in {shown_path(folder.path)}")
+                error.add_note(f"simrunner analyze {shown_path(folder.path)}")
             folder.close()
             raise
     folder.update_run(status=COMPLETE)

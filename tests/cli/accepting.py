@@ -1,4 +1,4 @@
-"""A program that accepts a design with a few experiments of the playbook: DESIGN RESULTS EXPERIMENT... ."""
+"""A program that accepts a design with a few experiments of the playbook: DESIGN RESULTS EXPERIMENT..."""
 
 from __future__ import annotations
 
@@ -16,17 +16,23 @@ from tests.cli.invoking import Ended
 ROOT = Path(__file__).parents[2]
 
 
-def accept(design: str | Path, results: Path, *experiments: str, dsn: str | None = None) -> Ended:
-    """Accept a design in a process of its own, which forks its actors."""
-    words = [sys.executable, "-m", "tests.cli.accepting", str(design), str(results), dsn or "", *experiments]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert "Traceback" not in done.stderr, done.stderr
-    return Ended(done.returncode, done.stdout, done.stderr)
+def start(design: str | Path, results: Path, *experiments: str) -> subprocess.Popen[str]:
+    """Begin to accept a design in a process of its own, which forks its actors."""
+    words = [sys.executable, "-m", "tests.cli.accepting", str(design), str(results), *experiments]
+    return subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def main(design: str, results: str, dsn: str, *experiments: str) -> int:
+def accept(design: str | Path, results: Path, *experiments: str) -> Ended:
+    """Accept a design and wait for the end."""
+    process = start(design, results, *experiments)
+    out, err = process.communicate()
+    assert "Traceback" not in err, err
+    return Ended(process.returncode, out, err)
+
+
+def main(design: str, results: str, *experiments: str) -> int:
     wanted = [one for one in PLAYBOOK if one.workload in experiments]
-    return accepted(plan(design, 1, wanted), server_for(dsn or None, 18), Path(results), as_json=False)
+    return accepted(plan(design, 1, wanted), server_for(None, 18), Path(results), as_json=False)
 
 
 if __name__ == "__main__":

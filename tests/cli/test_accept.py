@@ -13,7 +13,7 @@ import pytest
 from simrunner.report.acceptance.wording import OBSERVATIONAL
 from simrunner.store.folder import RunFolder
 from simrunner.store.seal import sha256_of
-from tests.cli.accepting import accept
+from tests.cli.accepting import accept, start
 from tests.cli.invoking import Ended, invoke
 from tests.runtime.runs import design_folder
 
@@ -162,8 +162,23 @@ def test_a_run_that_is_gone_was_not_executed(copy: Path) -> None:
     shutil.rmtree(copy / "experiments" / "abandoned-claim")
     result = invoke("analyze", copy)
     assert result.exit_code == 3
-    assert "abandoned-claim: NOT EXECUTED" in result.stdout
+    assert "NOT EXECUTED: abandoned-claim" in result.stdout
     assert "the acceptance decided ACCEPTED, but its stored runs say INCONCLUSIVE" in " ".join(result.stdout.split())
+
+
+def test_an_acceptance_that_is_ended_early_can_be_judged(tmp_path: Path) -> None:
+    process = start("reference", tmp_path, *FEW)
+    while not (tmp_path / "latest/experiments/claim-boundary").exists():
+        assert process.poll() is None
+    process.terminate()
+    _, err = process.communicate()
+    folder = (tmp_path / "latest").resolve()
+    assert (process.returncode, err.splitlines()[-1]) == (3, f"simrunner analyze {folder}")
+    assert RunFolder.open(folder).status() == "interrupted"
+    result = invoke("analyze", folder)
+    assert result.exit_code == 3
+    assert "decision  INCONCLUSIVE" in result.stdout
+    assert "NOT EXECUTED: ordering-rounds" in " ".join(result.stdout.split())
 
 
 def test_a_damaged_run_is_unknown(copy: Path) -> None:

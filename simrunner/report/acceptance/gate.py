@@ -204,10 +204,13 @@ def _violated(experiments: Sequence[Experiment]) -> tuple[tuple[str, tuple[str, 
 
 
 def _open(experiments: Sequence[Experiment], lines: Sequence[Line]) -> Iterator[str]:
-    for experiment in experiments:
-        for result in experiment.results:
-            if result.word not in (Word.PASSED, Word.NOT_PROMISED, Word.NOT_OFFERED):
-                yield f"{result.part.name}: {result.word}{_why(result)}"
+    results = [result for experiment in experiments for result in experiment.results]
+    absent = [result.part.name for result in results if result.word is Word.NOT_EXECUTED]
+    if absent:
+        yield f"{Word.NOT_EXECUTED}: {', '.join(absent)}"
+    for result in results:
+        if result.word in (Word.FAILED, Word.UNKNOWN, Word.NOT_EXERCISED):
+            yield f"{result.part.name}: {result.word}{_why(result)}"
     for line in lines:
         if line.status in (Status.NOT_EXERCISED, Status.UNKNOWN, Status.VIOLATED):
             yield f"{line.text}: {line.status}, {line.figures}"

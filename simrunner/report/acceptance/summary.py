@@ -31,9 +31,8 @@ def summary_page(acceptance: Acceptance, problems: Sequence[str] = ()) -> Page:
     for one in acceptance.experiments:
         table.add_row(one.name, _styled(one.word), str(_ran(one)), ", ".join(_violated(one)))
     page = Page(table)
-    for reason in (*acceptance.decision.reasons, *problems):
-        page.add("", reason)
-    page.add("")
+    reasons = [*acceptance.decision.reasons, *problems]
+    page.add("", *(f"- {reason}" for reason in reasons), *[""] * bool(reasons))
     page.add_facts(
         ("decision", _styled(acceptance.decision.word)),
         ("folder", shown_path(acceptance.path)),
