@@ -33,7 +33,7 @@ def interleaving(events: Sequence[Event], context: Context, finding: Finding) ->
     table = plain_table("step>", *actors)
     idle: list[int] = []
     absent = finding.invariant in ABSENCES
-    last_seq = events[-1].seq if absent else max(finding.seq, *finding.witness)
+    last_seq = events[-1].seq + 1 if absent else max(finding.seq, *finding.witness)
     for round_, members in groupby((event for event in events if event.round is not None), key=lambda event: event.round):
         steps = [list(group) for _, group in groupby(members, key=lambda event: event.step)]
         if not any(event.kind in _CHANGES for step in steps for event in step):

@@ -69,6 +69,8 @@ class Steps:
     def _kill(self, event: Event, session: int) -> None:
         self._begun.pop(session, None)
         was_open = self._open.pop(session, None)
+        if all(step.session != _who(event) for step in self.steps):
+            return  # nothing that it did is told
         step = Step(len(self.steps) + 1, _who(event), "KILLED", None, in_transaction=was_open is not None)
         if was_open is not None and self._is_waiting(event):
             step.blocked_by = was_open.blocked_by
