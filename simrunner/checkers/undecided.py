@@ -6,7 +6,6 @@ UNDECIDED: dict[str, str] = {
     "claim-batch-bound": "a claim changes no more rows than its batch, and delivers all of them",
     "concurrency-limit": "no more jobs of one key are owned at a time than its limit allows",
     "lease-outlives-work": "no lease runs out while its owner is alive and still working",
-    "fenced-recovery": "a recovery changes only what is still as its read saw it",
     "enqueue-once": "an acknowledged key has one row, a unique key one that is alive",
     "poison-isolated": "one bad row does not make statements over many rows fail again and again",
     "deadlock-freedom": "no statement ends as the victim of a deadlock",

@@ -40,9 +40,18 @@ def read_layers(file: Path, library: Library, depth: int = 0) -> Layers:
     base = _base(document, own, file.parent, library)
     below = None if base is None else read_layers(base, library, depth + 1)
     inherited = {} if below is None else below.data
-    data = merged({key: value for key, value in inherited.items() if key not in ("extends", "removes")}, own)
     found = _joined_files(document, own, file.parent, {} if below is None else below.files)
+    data = merged(_kept(inherited, found), own)
     return Layers(document, data, found, (document.text, *(() if below is None else below.texts)))
+
+
+def _kept(inherited: Mapping[str, Any], offered: Mapping[str, SqlFile]) -> dict[str, Any]:
+    """What a design takes over from the one that it extends: no results of operations that it removes."""
+    data = {key: value for key, value in inherited.items() if key not in ("extends", "removes")}
+    results = data.get("results")
+    if isinstance(results, dict):
+        data["results"] = {name: fields for name, fields in results.items() if name in offered}
+    return data
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

@@ -98,7 +98,7 @@ OPERATIONS: dict[str, Operation] = {
             crash_points=("before-recover", "after-recover-before-commit", "after-recover"),
         ),
         Operation("recover-batch", ("worker_id", "batch", "lease_ms"), ("job", "attempt")),
-        Operation("recover-read", ("worker_id", "batch", "lease_ms"), ("job", "attempt")),
+        Operation("recover-read", ("worker_id", "batch", "lease_ms"), ("job", "token", "attempt")),
         Operation("recover-write", ("worker_id", "job_id", "attempt", "token", "lease_ms"), ("job", "attempt")),
         Operation("effect", (*_WHO, "key"), ("job",)),
         Operation("reprioritize", ("job_id", "priority"), ("job",)),

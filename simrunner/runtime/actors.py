@@ -12,6 +12,9 @@ from simrunner.runtime import process
 from simrunner.runtime.messages import Enqueue, Order, Write
 from simrunner.runtime.world import Lane, World
 
+RECOVERY = ("recover", "recover-read")
+"""Operations with one of which a recoverer begins."""
+
 
 def lanes_of(workload: Workload) -> list[Lane]:
     """One lane per actor: workers, producers, recoverers, and a ghost if writes are to be replayed; or a script's sessions."""
@@ -48,7 +51,7 @@ def _order(world: World, lane: Lane, number: int, producing: bool) -> Order | No
     if lane.program == "worker":
         return Order(number)
     if lane.program == "recoverer":
-        return Order(number) if world.design.offers("recover") else None
+        return Order(number) if any(world.design.offers(name) for name in RECOVERY) else None
     if lane.program == "ghost":
         writes = _due_writes(world)
         return Order(number, writes=writes) if writes else None

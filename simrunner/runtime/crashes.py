@@ -64,7 +64,7 @@ def record_death(world: World, lane: Lane, ended: str) -> Lane:
     world.recorder.event("process-end", **lane.who(), value=ended)
     _leave_ghost(world, lane)
     remains = replace(lane)
-    lane.process, lane.intent, lane.pending, lane.order = None, None, None, None
+    lane.process, lane.intent, lane.deferred, lane.pending, lane.order = None, None, (), None, None
     lane.state, lane.txn, lane.txn_time, lane.claimed, lane.held = LaneState.DEAD, None, None, (), {}
     lane.backend_pid, lane.session, lane.blockers = 0, None, ()
     return remains

@@ -89,18 +89,19 @@ class PipeGate:
 class ActorGate:
     """The actor's end. It parks before every step, or only at one crash point in a concurrent round.
 
-    `coalesce`: BEGIN and local actions are not parked at. Nobody else can notice when they happen, so schedules that differ
-    in them alone are one; the next step stands at the crash point that they would have stood at.
+    `coalesce`: BEGIN and local actions are not parked at, but happen with the step that follows. Nobody else can notice when they
+    happen, so schedules that differ in them alone are one; that step stands at the first crash point of them all.
     """
 
     def __init__(self, end: socket.socket, backend_pid: int, *, coalesce: bool = False) -> None:
         self._end = end
         self._backend_pid = backend_pid
         self._coalesce = coalesce
-        self._crash_point: str | None = None
+        self._deferred: list[Intent] = []
         self._outcomes: list[Outcome] = []
         self._began_ns = 0
         self._go = Go(0)
+        """The last one: a concurrent round has one for all its steps."""
         self.free = False
         self.stop_at: str | None = None
 
@@ -109,20 +110,24 @@ class ActorGate:
 
         Raises SystemExit when the coordinator is gone.
         """
-        if self._coalesce and intent.coalesces:
-            self._crash_point = self._crash_point or intent.crash_point
-            self._began_ns = perf_counter_ns()
-            return self._go
-        if self._crash_point is not None:
-            intent = replace(intent, crash_point=intent.crash_point or self._crash_point)
-            self._crash_point = None
+        points = [early.crash_point for early in self._deferred if early.crash_point is not None]
+        if points:
+            intent = replace(intent, crash_point=points[0])
         waits = not self.free or (intent.crash_point is not None and intent.crash_point == self.stop_at)
-        packet = self._exchange(encode(Report(tuple(self._outcomes), intent, waits, self._backend_pid)), waits)
-        self._outcomes = []
+        report = Report(tuple(self._outcomes), intent, waits, self._backend_pid, tuple(self._deferred))
+        self._outcomes, self._deferred = [], []
+        packet = self._exchange(encode(report), waits)
         if packet is not None:
             self._go = decode_go(packet)
         self._began_ns = perf_counter_ns()
         return self._go
+
+    def defers(self, intent: Intent) -> bool:
+        """Whether a step is to happen with the one that follows. It is told with that one and has no outcome of its own."""
+        deferred = self._coalesce and intent.coalesces
+        if deferred:
+            self._deferred.append(intent)
+        return deferred
 
     def _exchange(self, report: bytes, waits: bool) -> bytes | None:
         """Send a report and, if the actor waits, return the answer. A coordinator that is gone ends the actor."""

@@ -66,11 +66,13 @@ class Report(Struct, array_like=True, frozen=True):
     """Actor to coordinator: the outcomes since the last report, and the next step, at which it parks."""
 
     outcomes: tuple[Outcome, ...]
-    """One; none at the first gate; more where steps are coalesced."""
+    """One; none at the first gate."""
     intent: Intent
     waits: bool = True
     """False: told in passing, in a concurrent round; the actor does not wait for a Go."""
     backend_pid: int = 0
+    deferred: tuple[Intent, ...] = ()
+    """What happens with the next step, before it, where steps are coalesced."""
 
 
 class Write(Struct, array_like=True, frozen=True):

@@ -58,7 +58,12 @@ def produce(client: Client, order: Order) -> bool:
 
 
 def recover(client: Client, order: Order) -> bool:
-    """Make lapsed claims eligible again: batch by batch where the design has batches, then in one last pass. True: some were."""
+    """Make lapsed claims eligible again: batch by batch where the design has batches, then in one last pass. True: some were.
+
+    A design that reads first writes what it has read job by job, each in a transaction of its own.
+    """
+    if client.design.offers("recover-read"):
+        return _rescue(client)
     recovered = False
     while _recover(client, "recover-batch"):
         recovered = True
@@ -121,10 +126,28 @@ def _claim(client: Client) -> tuple[Returned, ...]:
     return claimed
 
 
+def _rescue(client: Client) -> bool:
+    with client.session.transaction("recover-read", Subject(), "before-recover") as transaction:
+        lapsed = transaction.run(client.design.operations["recover-read"], _recover_values(client))
+    recovered = False
+    for claim in lapsed:
+        subject = Subject(claim.job, claim.token, claim.attempt)
+        values = {**_recover_values(client), "job_id": claim.job, "token": claim.token, "attempt": claim.attempt}
+        with client.session.transaction("recover-write", subject) as transaction:
+            if transaction.run(client.design.operations["recover-write"], values):
+                transaction.commit_point = "after-recover-before-commit"
+                recovered = True
+    return recovered
+
+
+def _recover_values(client: Client) -> Values:
+    return {"worker_id": client.identity, "batch": client.workload.batch, "lease_ms": client.workload.lease_ms}
+
+
 def _recover(client: Client, operation: str) -> bool:
     if not client.design.offers(operation):
         return False
-    values: Values = {"worker_id": client.identity, "batch": client.workload.batch, "lease_ms": client.workload.lease_ms}
+    values = _recover_values(client)
     with client.session.transaction(operation, Subject(), "before-recover") as transaction:
         recovered = transaction.run(client.design.operations[operation], values)
         if recovered:

@@ -57,6 +57,7 @@ def _step(world: World, lane: Lane) -> None:
     if intent is None or lane.process is None:
         return
     waiters = waking.hold(world, lane.backend_pid)
+    stepping.begin_deferred(world, lane)
     stepping.begin(world, lane, intent)
     lane.pending, lane.intent = intent, None
     order = lane.order if intent.label == ROUND else None

@@ -99,6 +99,7 @@ class Session:
         self._statement_clock = design.uses_statement_clock
         self._superuser = superuser
         self._began = 0
+        self._deferred_begin: str | None = None
         self._fast_deadlock = False
         self._fast_before = False
 
@@ -117,18 +118,16 @@ class Session:
     def begin(self, operation: str, subject: Subject, before: str | None = None, isolation: str | None = None) -> None:
         """Park, then begin a transaction, at the design's isolation level unless another is named."""
         intent = Intent(f"{operation}:BEGIN", operation, "BEGIN", before, *subject)
-        go = self._gate.park(intent)
-        self._began += 1
-        self.began_us = go.now_us
-        self._set(f"{clock.set_transaction_time(go.now_us)}; SET simrunner.txn = {self._began}")
-        self._fast_before = self._fast_deadlock
-        level = (isolation or self._isolation).upper()
-        self._finish(intent, libpq.run(self._connection, f"BEGIN ISOLATION LEVEL {level}"), ())
+        begin = f"BEGIN ISOLATION LEVEL {(isolation or self._isolation).upper()}"
+        if self._gate.defers(intent):
+            self._deferred_begin = begin
+        else:
+            self._finish(intent, self._begin(begin, self._gate.park(intent)), ())
 
     def end(self, verb: str, operation: str, subject: Subject, crash_point: str | None = None) -> None:
         """Park, then COMMIT or ROLLBACK. Raises StatementFailed if it did not commit."""
         intent = Intent(f"{operation}:{verb}", operation, verb, crash_point, *subject, ends=True)
-        self._gate.park(intent)
+        self._park(intent)
         reply = libpq.run(self._connection, verb)
         if reply.sqlstate is not None or reply.tag == "ROLLBACK":
             self._fast_deadlock = self._fast_before  # a plain SET is undone with its transaction
@@ -141,18 +140,34 @@ class Session:
     def local(self, label: str, subject: Subject, crash_point: str | None) -> None:
         """Park before a local action that touches no database."""
         intent = Intent(label, None, None, crash_point, *subject)
-        self._gate.park(intent)
-        self._gate.finish(Outcome(intent, None, "", 0, (), self._gate.elapsed_us()))
+        if not self._gate.defers(intent):
+            self._gate.park(intent)
+            self._gate.finish(Outcome(intent, None, "", 0, (), self._gate.elapsed_us()))
 
     def statement(self, intent: Intent, statement: Statement, values: Values, results: Mapping[str, str]) -> Reply:
         """Park, then send one statement of an operation."""
-        go = self._gate.park(intent)
+        go = self._park(intent)
         self._set_deadlock_timeout(go)
         if self._statement_clock and self._connection.transaction_status != pq.TransactionStatus.INERROR:
             self._set(clock.set_statement_time(go.now_us))
         reply = libpq.run_with(self._connection, statement.sent, *libpq.bind(statement.parameters, values))
         self._finish(intent, reply, _mapped(reply, results) if results else ())
         return reply
+
+    def _park(self, intent: Intent) -> Go:
+        """Park, and begin the transaction first if that was deferred."""
+        go = self._gate.park(intent)
+        if self._deferred_begin is not None:
+            begin, self._deferred_begin = self._deferred_begin, None
+            libpq.expect(self._begin(begin, go), "beginning a transaction")
+        return go
+
+    def _begin(self, begin: str, go: Go) -> Reply:
+        self._began += 1
+        self.began_us = go.now_us
+        self._set(f"{clock.set_transaction_time(go.now_us)}; SET simrunner.txn = {self._began}")
+        self._fast_before = self._fast_deadlock
+        return libpq.run(self._connection, begin)
 
     def _set_deadlock_timeout(self, go: Go) -> None:
         # Whoever closes a cycle of waiters is to be the victim: only then is it the same one in every run.

@@ -35,16 +35,21 @@ def begin(world: World, lane: Lane, intent: Intent) -> None:
     world.recorder.event("sent", **_statement_columns(world, lane, intent), rows=rows)
 
 
+def begin_deferred(world: World, lane: Lane) -> None:
+    """Record what happens with the step that is about to be taken, before it, where steps are coalesced."""
+    deferred, lane.deferred = lane.deferred, ()
+    for intent in deferred:
+        begin(world, lane, intent)
+        _record_outcome(world, lane, Outcome(intent, None, "", 0, (), 0))
+
+
 def finish(world: World, lane: Lane, report: Report) -> None:
     """Record a step's outcome and park the actor at its next one."""
     for outcome in report.outcomes:
-        if lane.pending is None or lane.pending.label != outcome.intent.label:  # coalesced with the step before it
-            begin(world, lane, outcome.intent)
         _record_outcome(world, lane, outcome)
-        lane.pending, lane.state = None, LaneState.PARKED
     lane.pending = None
     lane.blockers = ()
-    lane.intent = report.intent
+    lane.intent, lane.deferred = report.intent, report.deferred
     lane.state = LaneState.RESTING if report.intent.label == ROUND else LaneState.PARKED
 
 

@@ -45,6 +45,8 @@ class Lane:
     state: LaneState = LaneState.DEAD
     intent: Intent | None = None
     """The step at which it is parked."""
+    deferred: tuple[Intent, ...] = ()
+    """What happens with that step, before it, where steps are coalesced."""
     pending: Intent | None = None
     """The step that was let go and has no outcome yet."""
     order: Order | None = None

@@ -48,7 +48,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ("run smoke --set jobs=2 --set fixture.jobs=3", "fixture.jobs is set twice"),
         ("run smoke --set strategy=randon", "no strategy 'randon'"),
         ("run smoke --set judges=claim-ordr --set must_exercise=", "no invariant 'claim-ordr'; did you mean 'claim-order'"),
-        ("run smoke --set judges=fenced-recovery --set must_exercise=", "no checker of 'fenced-recovery'"),
+        ("run smoke --set judges=nothing-leaked --set must_exercise=", "no checker of 'nothing-leaked'"),
         ("run smoke --set faults.0.kind=kil", "no fault 'kil'; did you mean 'kill'"),
         ("run smoke --set faults.0.actor=worker-z", "no actor 'worker-z'"),
         ("run smoke extra", "unexpected extra argument"),

@@ -219,6 +219,13 @@ def test_the_results_of_a_removed_operation_go_with_it(here: Path) -> None:
     assert not load_design("child").offers("recover")
 
 
+def test_the_results_of_what_a_middle_design_removes_go_too(here: Path) -> None:
+    write(here / "sql" / "base", recover_sql="SELECT 1", design_toml=TOML + '[results.recover]\njob = "id"\n')
+    write_child(here / "sql" / "child", 'extends = "base"\nremoves = ["recover"]')
+    write_child(here / "sql" / "grandchild", 'extends = "child"')
+    assert not load_design("grandchild").offers("recover")
+
+
 def test_a_grandchild_inherits_without_removing_again(here: Path) -> None:
     write(here / "sql" / "base", recover_sql="SELECT 1")
     write_child(here / "sql" / "child", 'extends = "base"\nremoves = ["recover"]')
