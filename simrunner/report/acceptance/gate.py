@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from simrunner.checkers.registry import CHECKERS
 from simrunner.model.verdict import InvariantVerdict, Verdict
 from simrunner.report.acceptance.playbook import STEPPED
 from simrunner.report.acceptance.results import Experiment, Result, Word
@@ -172,7 +173,7 @@ class Decision:
 
     word: DecisionWord
     violated: tuple[tuple[str, tuple[str, ...]], ...]
-    """(invariant, experiments of which it is the root cause), the one with most experiments first."""
+    """(invariant, experiments of which it is the root cause), the one with most experiments first, then as registered."""
     reasons: tuple[str, ...]
     """Why it is not ACCEPTED, one a line."""
 
@@ -199,7 +200,8 @@ def _violated(experiments: Sequence[Experiment]) -> tuple[tuple[str, tuple[str, 
             cause = result.violated[0] if result.violated else None
             if cause is not None and experiment.name not in found.setdefault(cause, []):
                 found[cause].append(experiment.name)
-    order = sorted(found, key=lambda name: (name == SCRIPTED, -len(found[name])))
+    ranks = [checker.name for checker in CHECKERS]
+    order = sorted(found, key=lambda name: (name == SCRIPTED, -len(found[name]), ranks.index(name)))
     return tuple((name, tuple(found[name])) for name in order)
 
 

@@ -23,7 +23,7 @@ def sentences(history: History) -> tuple[str, ...]:
 
 def sentence(action: ScriptAction, history: History) -> str:
     """Return what one step asked for and what came of it."""
-    asked = _asked(action, history)
+    asked = _asked(action, history) + (f", {action.step.times} times" if action.step.times != 1 else "")
     if not action.taken:
         return f"{asked}: not taken, it was dead or still blocked."
     came = "; ".join(words for words in (_wait(action, history), _came(action, history)) if words)
@@ -94,7 +94,7 @@ _ASKED: dict[str, Callable[[ScriptStep], str]] = {
     "explain": lambda step: f"{step.actor} asked for the plan of the claim" + (", which was executed" if step.analyze else ""),
     "kill": lambda step: f"{step.actor} was killed" + (f" at {step.crash_point}" if step.crash_point else ""),
     "restart": lambda step: f"{step.actor} was started again",
-    "work": lambda step: f"{step.actor} claimed, worked and completed" + (f", {step.times} times" if step.times != 1 else ""),
+    "work": lambda step: f"{step.actor} claimed, worked and completed",
     "look": lambda step: "The skip probe listed the ready jobs",
     "vacuum": lambda step: "The tables were vacuumed",
     "analyze": lambda step: "The tables were analyzed",
