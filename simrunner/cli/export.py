@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from simrunner.errors import InputError
+
 FORMS = ("spec", "pytest", "psql")
 
 
@@ -14,17 +16,17 @@ FORMS = ("spec", "pytest", "psql")
 @click.option("--to", "form", type=click.Choice(FORMS), required=True, help="What to write.")
 @click.option("--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.  [default: standard output]")
 def export(folder: Path, form: str, output: Path | None) -> int:
-    """Write the root cause of a run as something that runs without simrunner.
+    """Write a violation for isolationtester, pytest or psql.
 
-    RUN is the folder of a run that violates something, best a shrunk one. `spec` is for PostgreSQL's isolationtester, `pytest`
-    needs psycopg alone, `psql` is for a few terminals. The SQL is that of the design.
+    RUN is the folder of a run that violates something, best a shrunk one. Its root cause is written as something that runs
+    without simrunner: `spec` for PostgreSQL's isolationtester, `pytest` with psycopg alone, `psql` in a few terminals. The SQL is
+    the design's.
     """
     from simrunner.cli.output import say
     from simrunner.search.export.psql import psql_text
     from simrunner.search.export.pytest_file import pytest_text
     from simrunner.search.export.script_of import script_of
     from simrunner.search.export.spec import spec_text
-    from simrunner.store import files
     from simrunner.store.folder import RunFolder
 
     script = script_of(RunFolder.open(folder))
@@ -32,5 +34,12 @@ def export(folder: Path, form: str, output: Path | None) -> int:
     if output is None:
         say(text.rstrip("\n"))
     else:
-        files.write_bytes(output, text.encode())
+        _write(output, text)
     return 0
+
+
+def _write(output: Path, text: str) -> None:
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot be written: {error.strerror}", place=output) from error

@@ -42,13 +42,16 @@ def replay(folder: Path, dsn: str | None, results: Path, as_json: bool) -> int:
     if original.status() == RUNNING:
         raise TapeError("is still running; wait for its end", place=folder)
     tape, request = read(original)
-    played = play_and_seal(request, _server(tape, dsn), results, quiet=as_json, check=lambda cluster: _check_major(tape, cluster))
+    played = play_and_seal(
+        request, server_of(tape, dsn), results, quiet=as_json, check=lambda cluster: check_major(tape, cluster)
+    )
     if played.error is not None:
         raise _ended_early(original, tape, played) or played.error
     return _compared(original, tape, played.folder, as_json=as_json)
 
 
-def _server(tape: Tape, dsn: str | None) -> AbstractContextManager[Cluster]:
+def server_of(tape: Tape, dsn: str | None) -> AbstractContextManager[Cluster]:
+    """Return a server of the tape's major version for the time of a `with` block. Raises TapeError if there is none."""
     from simrunner.cli.run import MAJORS
     from simrunner.search.play import server_for
 
@@ -58,7 +61,8 @@ def _server(tape: Tape, dsn: str | None) -> AbstractContextManager[Cluster]:
     return server_for(dsn, major)
 
 
-def _check_major(tape: Tape, cluster: Cluster) -> None:
+def check_major(tape: Tape, cluster: Cluster) -> None:
+    """Raise TapeError for a server of another major version than the tape's."""
     if cluster.major != tape.setup.postgres_major:
         raise TapeError(f"the run was made on PostgreSQL {tape.setup.postgres_major}, but --dsn is PostgreSQL {cluster.major}")
 

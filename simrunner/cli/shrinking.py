@@ -16,6 +16,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from simrunner.cli.replay import check_major, server_of
 from simrunner.cli.signals import interruptible
 from simrunner.errors import Interrupted, RunFolderError, TapeError
 from simrunner.model.tape import UNPLANNED
@@ -24,7 +25,7 @@ from simrunner.runtime import database
 from simrunner.runtime.cluster import Cluster
 from simrunner.runtime.coordinator import Watcher
 from simrunner.runtime.performance import Request
-from simrunner.search.play import begin_part, play, server_for
+from simrunner.search.play import begin_part, play
 from simrunner.search.replay import read
 from simrunner.search.shrinking.case import Case
 from simrunner.search.shrinking.shrink import Shrunk, Told, shrink
@@ -32,7 +33,6 @@ from simrunner.search.shrinking.trials import Trials
 from simrunner.search.shrinking.tried import Tried
 from simrunner.store import files
 from simrunner.store.folder import COMPLETE, RunFolder
-from simrunner.store.tape import Tape
 
 SHRUNK = "shrunk"
 """The folder of the shrunk run, in that of the original one."""
@@ -56,8 +56,8 @@ def shrink_run(path: Path, seconds: float, dsn: str | None, *, quiet: bool) -> M
     tape, request = read(original)
     if any(decision.label == UNPLANNED for decision in tape.decisions):
         raise TapeError("an actor died in this run without a decision, killed from outside: it cannot be shrunk", place=path)
-    with interruptible(), server_for(dsn, tape.setup.postgres_major) as cluster:
-        _check_major(tape, cluster)
+    with interruptible(), server_of(tape, dsn) as cluster:
+        check_major(tape, cluster)
         try:
             tried = Tried(original.path, f"{request.design.sha256} {request.workload.sha256} {sha256} {cluster.major}")
             with _progress(quiet=quiet) as told:
@@ -84,11 +84,6 @@ def _check(original: RunFolder, path: Path) -> str | None:
     if document.get("mode") == "stepped" and document.get("verdict") != Verdict.VIOLATED.value:
         raise RunFolderError(f"is {document.get('verdict')}: there is no violation to shrink", place=path)
     return str(document["history_sha256"]) if "history_sha256" in document else None
-
-
-def _check_major(tape: Tape, cluster: Cluster) -> None:
-    if cluster.major != tape.setup.postgres_major:
-        raise TapeError(f"the run was made on PostgreSQL {tape.setup.postgres_major}, but --dsn is PostgreSQL {cluster.major}")
 
 
 def _search(request: Request, workload: str, cluster: Cluster, search: Callable[[Trials], Shrunk]) -> tuple[Shrunk, Request]:

@@ -17,6 +17,9 @@ from simrunner.search.request import check_design, check_workload
 from simrunner.store.folder import RunFolder
 from simrunner.store.tape import Setup, Tape, tape_of
 
+EVENTS = "events"
+"""The folder that every run has."""
+
 
 class Difference(NamedTuple):
     """The first event in which two histories differ."""
@@ -33,6 +36,8 @@ def read(folder: RunFolder) -> tuple[Tape, Request]:
     """
     if "parts" in folder.run():
         raise TapeError("is an acceptance: replay one of its runs, which lie in its folder experiments", place=folder.path)
+    if not (folder.path / EVENTS).is_dir():
+        raise TapeError("is no run but holds several, such as the findings of a campaign: name one of them", place=folder.path)
     tape = tape_of(folder)
     if tape.setup.mode != "stepped":
         raise TapeError("is a concurrent run (rounds): who won each race is not on its tape; run it again", place=folder.path)
