@@ -120,7 +120,7 @@ def test_an_unknown_name_is_answered_with_near_misses(name: str, meant: str) -> 
         ),
         ("priority = 7", "priority = 3_000_000_000", r"mine.toml:15: producers\[1\].priority: expected int <= 2147483647"),
         ("priority = 7", "prioritty = 7", r"mine.toml:15: unknown key producers\[1\].prioritty; did you mean 'priority'"),
-        ("jobs_per_round = 1", "jobs_per_round = 0", r"mine.toml:11: producers\[0\].jobs_per_round: expected int >= 1"),
+        ("jobs_per_round = 1", "jobs_per_round = -1", r"mine.toml:11: producers\[0\].jobs_per_round: expected int >= 0"),
         ("rounds = 3", "rounds = 0", r"mine.toml:18: safety.rounds: expected int >= 1"),
         ("rounds = 9", "rounds = 100_001", r"mine.toml:22: liveness.rounds: expected int <= 100000"),
         ("round_ms = 2000", "", r"mine.toml:21: the key liveness.round_ms is missing"),

@@ -118,8 +118,8 @@ def fitted_to(case: Case, size: Size, workload: Workload) -> Case:
 
 
 def with_deviations(case: Case, deviations: Iterable[Deviation]) -> Case:
-    """Return the case with other deviations."""
-    return replace(case, deviations=tuple(deviations))
+    """Return the case with other deviations, in the order in which they matter."""
+    return replace(case, deviations=tuple(sorted(deviations, key=lambda one: (one.round, one.place, one.kind, one.actor))))
 
 
 def _moved(deviation: Deviation, workers: Sequence[str], size: Size) -> Deviation:

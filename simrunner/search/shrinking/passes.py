@@ -97,10 +97,10 @@ def fewer_others(case: Case, workload: Workload, holds: Holds) -> Case:
 
 def earlier(case: Case, workload: Workload, holds: Holds) -> Case:
     """Move every deviation to an earlier round."""
-    for number, deviation in enumerate(case.deviations):
+    for deviation in case.deviations:
         for round_ in range(1, deviation.round):
-            moved = deviation._replace(round=round_)
-            candidate = with_deviations(case, (*case.deviations[:number], moved, *case.deviations[number + 1 :]))
+            others = (other for other in case.deviations if other != deviation)
+            candidate = with_deviations(case, (*others, deviation._replace(round=round_)))
             if holds(candidate):
                 case = candidate
                 break
