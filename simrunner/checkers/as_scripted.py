@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from simrunner.checkers.wording import judged
 from simrunner.history.history import History
 from simrunner.history.script import ScriptAction
-from simrunner.model.operations import OPERATIONS
+from simrunner.model.operations import OPERATIONS, is_offered
 from simrunner.model.verdict import Finding, Judgement
 from simrunner.model.workload import Expectation
 
@@ -30,7 +30,7 @@ def check(history: History) -> Judgement:
 
 
 def _is_offered(action: str, history: History) -> bool:
-    return action not in OPERATIONS or action in history.context.offers
+    return action not in OPERATIONS or is_offered(action, history.context.offers)
 
 
 def _holds(expect: Expectation, history: History) -> bool:

@@ -27,6 +27,7 @@ _TAKES: dict[str, tuple[str, ...]] = {
     "release": ("claim_of",),
     "heartbeat": ("claim_of",),
     "effect": ("claim_of",),
+    "recover-write": ("claim_of",),
     "kill": ("crash_point",),
     "advance": ("ms", "claim_of"),
 }
@@ -34,6 +35,7 @@ _NEEDS: dict[str, tuple[str, ...]] = {
     "lock-table": ("mode",),
     "reprioritize": ("job", "priority"),
     "amend": ("job",),
+    "recover-write": ("claim_of",),
 }
 _NOBODYS = tuple(action for action in COORDINATOR_ACTIONS if action not in ("kill", "restart"))
 """Actions of the coordinator alone; a kill and a restart say to whom."""

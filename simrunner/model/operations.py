@@ -6,6 +6,7 @@ also runs in psql with its `set` command. Only names listed here count as parame
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -110,6 +111,12 @@ OPERATIONS: dict[str, Operation] = {
     )
 }
 """Literal registry of operations. A file name in a design's folder is one of these plus `.sql`."""
+
+
+def is_offered(operation: str, offers: Container[str]) -> bool:
+    """Whether a design that has these operations does another; a recovery may also be a read and its writes."""
+    return operation in offers or (operation == "recover" and "recover-read" in offers)
+
 
 FENCED_WRITES = ("complete", "fail", "release", "heartbeat")
 """Operations of an owner that must be refused once its ownership was ended by another."""

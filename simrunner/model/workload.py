@@ -140,7 +140,19 @@ class Control:
     """The invariant that must be the root cause. None: the design is shown beside, and what it promises must hold."""
 
 
-OPERATION_ACTIONS = ("claim", "complete", "fail", "release", "heartbeat", "effect", "recover", "reprioritize", "amend")
+OPERATION_ACTIONS = (
+    "claim",
+    "complete",
+    "fail",
+    "release",
+    "heartbeat",
+    "effect",
+    "recover",
+    "recover-read",
+    "recover-write",
+    "reprioritize",
+    "amend",
+)
 SESSION_ACTIONS = (
     *OPERATION_ACTIONS,
     "begin",

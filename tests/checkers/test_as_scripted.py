@@ -204,3 +204,12 @@ def test_a_step_that_the_design_does_not_offer_is_not_judged(offers: tuple[str, 
     steps = (ScriptStep("recover", "recoverer", expect=Expectation(rows=1)),)
     judgement = check(h.build(script=steps, offers=frozenset(offers)))
     assert (judgement.opportunities, len(judgement.findings)) == (found, found)
+
+
+@pytest.mark.parametrize(("offers", "judged"), [({"recover"}, 1), ({"recover-read", "recover-write"}, 1), ({"claim"}, 0)])
+def test_a_recovery_is_offered_by_one_statement_or_by_two_halves(offers: set[str], judged: int) -> None:
+    h = HistoryBuilder()
+    h.seed(1)
+    h.recover()
+    steps = (ScriptStep("recover", "recoverer-1", expect=Expectation(rows=0)),)
+    assert check(h.build(script=steps, offers=frozenset(offers))).opportunities == judged

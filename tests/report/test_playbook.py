@@ -34,8 +34,9 @@ def test_experiments_and_runs_have_names_of_their_own() -> None:
     assert len(WORKLOADS) == len(set(WORKLOADS))
 
 
-def test_the_reference_lacks_nothing() -> None:
-    assert all(not one.part.missing for one in plan("reference", 1, PLAYBOOK))
+def test_the_reference_lacks_only_a_recovery_in_two_halves() -> None:
+    missing = {one.part.name: one.part.missing for one in plan("reference", 1, PLAYBOOK) if one.part.missing}
+    assert missing == {"late-rescue": ("recover-read", "recover-write")}
 
 
 def test_a_control_names_an_invariant_that_can_be_judged() -> None:
@@ -53,8 +54,9 @@ def test_what_a_script_does_is_needed_and_what_a_crash_may_need_is_not() -> None
 
 def test_without_an_operation_neither_the_design_nor_its_controls_are_run() -> None:
     assert not load_design("mutants/no-recovery").offers("recover")
-    [only] = plan("mutants/no-recovery", 1, [one for one in PLAYBOOK if one.workload == "abandoned-claim"])
-    assert (only.part.missing, only.part.role) == (("recover",), MAIN)
+    planned = plan("mutants/no-recovery", 1, [one for one in PLAYBOOK if one.workload == "crash-after-commit"])
+    planned += plan("mutants/no-recovery", 1, [one for one in PLAYBOOK if one.workload == "duplicate-effect"])
+    assert [(one.part.missing, one.part.role) for one in planned] == [(("recover",), MAIN)] * 2
 
 
 def test_both_modes_are_runs_of_one_experiment() -> None:
@@ -64,3 +66,9 @@ def test_both_modes_are_runs_of_one_experiment() -> None:
         ("ordering-rounds--rounds", "rounds"),
     ]
     assert {part.experiment for part in parts} == {"ordering-rounds"}
+
+
+def test_a_recovery_in_two_halves_is_a_recovery() -> None:
+    abandoned = [one for one in PLAYBOOK if one.workload == "abandoned-claim"]
+    missing = {one.part.name: one.part.missing for one in plan("variants/rescue-in-two-steps", 1, abandoned)}
+    assert (missing["abandoned-claim"], missing["late-rescue"]) == ((), ())

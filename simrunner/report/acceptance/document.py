@@ -14,7 +14,7 @@ from simrunner.history.history import History
 from simrunner.model.verdict import InvariantVerdict, Verdict
 from simrunner.report.acceptance.acceptance import Acceptance
 from simrunner.report.acceptance.figures import figures
-from simrunner.report.acceptance.gate import DecisionWord, Line
+from simrunner.report.acceptance.gate import DecisionWord, Line, Status, promised_by, tally_all
 from simrunner.report.acceptance.plan import CONTROL, MAIN, Part
 from simrunner.report.acceptance.plans import plan_in_words
 from simrunner.report.acceptance.playbook import ROUNDS
@@ -226,7 +226,16 @@ def _decision(acceptance: Acceptance) -> Iterator[str]:
     yield ""
     yield "What this does not prove:"
     yield ""
-    yield from (f"- {line}" for line in NOT_PROVEN)
+    yield from (f"- {line}" for line in (*NOT_PROVEN, *_unasked(acceptance.experiments)))
+
+
+def _unasked(experiments: Sequence[Experiment]) -> Iterator[str]:
+    """What the design promises and no run had an occasion to see."""
+    tallies = tally_all(experiments)
+    seen = [tally.name for tally in tallies if tally.status in (Status.HOLDS, Status.VIOLATED)]
+    unseen = sorted(name for name in promised_by(experiments) if name not in seen)
+    if unseen:
+        yield f"The design also promises {', '.join(f'`{name}`' for name in unseen)}: no run of this acceptance decided that."
 
 
 def _package(acceptance: Acceptance) -> Iterator[str]:

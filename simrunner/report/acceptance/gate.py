@@ -76,7 +76,7 @@ class Tally:
 def gate(experiments: Sequence[Experiment]) -> tuple[Line, ...]:
     """Return the lines that follow from the runs; what is said of the evidence files is added when they are written."""
     tallies = {tally.name: tally for tally in tally_all(experiments)}
-    promised = _promised(experiments)
+    promised = promised_by(experiments)
     lines = [_line(text, name, tallies.get(name), promised) for text, name in INVARIANT_LINES]
     executed = [one for one in experiments if any(result.analysis is not None for result in one.own)]
     offered = [one for one in experiments if one.word is not Word.NOT_OFFERED]
@@ -89,10 +89,11 @@ def _lacking(count: int) -> str:
     return f"; {count} ask for what the design does not offer" if count else ""
 
 
-def _promised(experiments: Sequence[Experiment]) -> frozenset[str]:
-    """What the design under test promises, as its runs keep it. For membership tests only."""
+def promised_by(experiments: Sequence[Experiment]) -> frozenset[str]:
+    """Return what the design under test promises in any of its runs. For membership tests only."""
     analyses = (result.analysis for experiment in experiments for result in experiment.own)
-    return next((one.history.context.promises.invariants for one in analyses if one is not None), frozenset())
+    promised = (one.history.context.promises.invariants for one in analyses if one is not None)
+    return frozenset[str]().union(*promised)
 
 
 def _line(text: str, name: str, tally: Tally | None, promised: frozenset[str]) -> Line:

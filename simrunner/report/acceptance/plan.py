@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from simrunner.model.design import Design
-from simrunner.model.operations import OPERATIONS
+from simrunner.model.operations import OPERATIONS, is_offered
 from simrunner.model.workload import Experiment as Prose
 from simrunner.model.workload import Workload
 from simrunner.report.acceptance.playbook import ROUNDS, Experiment
@@ -69,7 +69,7 @@ def _runs(experiment: Experiment, workload: str, design: str, seed: int) -> Iter
     """Yield the runs of the design under test, then those of the designs beside it, unless the first cannot be asked."""
     for mode in experiment.modes:
         own = prepare(workload, design, {}, seed=seed, mode=mode, strategy=None)
-        missing = tuple(name for name in needed(own.workload) if not own.design.offers(name))
+        missing = tuple(name for name in needed(own.workload) if not is_offered(name, own.design.operations))
         name = workload + (f"--{ROUNDS}" if mode == ROUNDS else "")
         yield Planned(Part(name, role=MAIN, violates=None, missing=missing, **_common(experiment, own)), own)
     for control in () if missing else own.workload.controls:

@@ -39,7 +39,7 @@ PLAYBOOK = (
     Experiment("slow-work", "experiment-slow-work.txt"),
     Experiment("crash-before-commit", "experiment-crash-before-commit.txt"),
     Experiment("crash-after-commit", "experiment-crash-after-commit.txt"),
-    Experiment("abandoned-claim", "experiment-abandoned-claim.csv"),
+    Experiment("abandoned-claim", "experiment-abandoned-claim.csv", also=("late-rescue",)),
     Experiment("duplicate-effect", "experiment-duplicate-effect.csv"),
     Experiment("retries", "experiment-retries.txt"),
     Experiment("report-skip-locked", "experiment-report-skip-locked.txt"),

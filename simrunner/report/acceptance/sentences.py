@@ -73,6 +73,7 @@ _OWNERS = {
     "release": "asked to release",
     "heartbeat": "asked to renew the lease of",
     "effect": "tried to record the effect of",
+    "recover-write": "wrote, as it had read it, the recovery of",
     "work-start": "began to work on",
     "work-end": "ended its work on",
 }
@@ -84,6 +85,7 @@ _ASKED: dict[str, Callable[[ScriptStep], str]] = {
     "rollback": lambda step: f"{step.actor} sent ROLLBACK",
     "claim": lambda step: f"{step.actor} claimed" + (f" up to {step.limit} jobs" if step.limit else ""),
     "recover": lambda step: f"{step.actor} ran the recovery",
+    "recover-read": lambda step: f"{step.actor} read which claims had lapsed",
     "reprioritize": lambda step: f"{step.actor} gave job {step.job} the priority {step.priority or 0}",
     "amend": lambda step: f"{step.actor} changed a column of job {step.job} that no order knows",
     "enqueue": lambda step: f"{step.actor} enqueued {step.jobs or 1} jobs of priority {step.priority or 0}",
@@ -214,6 +216,7 @@ _RESULTS: dict[str, Callable[[ScriptAction, History], str]] = {
     "claim": _returned,
     "work": _returned,
     "candidates": _returned,
+    "recover-read": _returned,
     "count": _numbers,
     "report": _numbers,
     "explain": lambda action, history: "the plan is recorded",
@@ -222,6 +225,6 @@ _RESULTS: dict[str, Callable[[ScriptAction, History], str]] = {
     "look": _seen,
     "recover": _recovered,
     "kill": _gone,
-    **dict.fromkeys(("complete", "fail", "release", "heartbeat", "effect"), _write),
+    **dict.fromkeys(("complete", "fail", "release", "heartbeat", "effect", "recover-write"), _write),
 }
 """How the outcome of an action is told; of the others, what they changed."""
