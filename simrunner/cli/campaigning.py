@@ -21,7 +21,7 @@ from simrunner.cli.output import say_json, say_page
 from simrunner.cli.signals import interruptible
 from simrunner.errors import Interrupted, SimrunnerError, TapeError
 from simrunner.model.verdict import EXIT_CODE, Verdict
-from simrunner.report.campaign import closing_page, opening_page
+from simrunner.report.campaign import closing_page, opening_page, resume_line
 from simrunner.runtime.performance import Request
 from simrunner.search.campaign import Campaign, campaign_in, check_given, check_same, identity_of, request_of
 from simrunner.search.coordinator import Assignment
@@ -149,6 +149,7 @@ def _conclude(folder: RunFolder, campaign: Campaign, error: SimrunnerError | Non
     folder.write_json(CAMPAIGN_JSON, document_of(figures))
     _say(folder, campaign, figures, as_json=place.as_json)
     if error is not None:
+        error.add_note(f"What was finished until then is kept. To go on: {resume_line(folder.path)}")
         raise error
     return _exit_code(figures)
 

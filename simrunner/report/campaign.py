@@ -11,7 +11,7 @@ from rich.text import Text
 
 from simrunner.analysis.facts import Server, shown_path
 from simrunner.model.verdict import Verdict
-from simrunner.report.page import Page, plain_table
+from simrunner.report.page import Page
 from simrunner.report.text import STYLES
 from simrunner.runtime.performance import Request
 from simrunner.search.campaign import EXHAUSTIVE, Budget, Campaign
@@ -19,9 +19,9 @@ from simrunner.search.figures import Figures, Scale
 from simrunner.store.folder import COMPLETE
 
 COALESCING = (
-    "Steps are coalesced: BEGIN and local work happen with the step before them. No other actor can notice when they do, but this"
-    " is given up: the crash point during-work is the same as after-commit, a transaction's now() is the time of its actor's step"
-    " before, and no virtual time passes between the two."
+    "Steps are coalesced: BEGIN and local work happen with the step that follows. No other actor can notice when they do, but"
+    " this is given up: the crash point during-work is the same as after-commit, and no virtual time passes in between, so that a"
+    " transaction's now() is always the time of its first statement."
 )
 NOTHING_PRUNED = (
     "Nothing was pruned. Outside the safety phase there is one way only, round-robin, and no kill; an actor that merely hears"
@@ -70,7 +70,10 @@ def closing_page(campaign: Campaign, scale: Scale, figures: Figures, path: Path)
     """Return what a campaign achieved. Its last lines are the commands that go on from here."""
     page = Page("")
     page.add_facts(*_achieved(figures))
-    for section in (_findings(figures, path), _unknown(figures), _reached(figures), _bounds(campaign, figures, scale.steps)):
+    if figures.findings:
+        page.add("")
+        page.add_facts(*_findings(figures, path))
+    for section in (_unknown(figures), _reached(figures), _bounds(campaign, figures, scale.steps)):
         page.add(*section)
     page.add("")
     page.add_facts(*_closing(figures, path))
@@ -87,15 +90,11 @@ def _achieved(figures: Figures) -> Iterator[tuple[str, str | Text]]:
         yield "not fixed", f"{figures.not_deterministic:,} schedules had a choice that could not be enforced on this server"
 
 
-def _findings(figures: Figures, path: Path) -> Iterator[RenderableType]:
-    if not figures.findings:
-        return
-    yield ""
-    table = plain_table("root cause", "schedules>", "first>", "")
+def _findings(figures: Figures, path: Path) -> Iterator[tuple[str, str | Text]]:
     for one in figures.findings:
-        replay = shlex.join(["simrunner", "replay", shown_path(path / one.folder)])
-        table.add_row(Text(one.root_cause, "bold red"), f"{one.schedules:,}", str(one.first), _whole(replay))
-    yield table
+        times = f"{one.schedules:,} schedule{'' if one.schedules == 1 else 's'}, first {one.first}"
+        yield "violated", Text.assemble((one.root_cause, "bold red"), f" in {times}: {one.explanation}")
+        yield "replay", shlex.join(["simrunner", "replay", shown_path(path / one.folder)])
 
 
 def _unknown(figures: Figures) -> Iterator[RenderableType]:
@@ -115,11 +114,6 @@ def _counted(counts: Mapping[str, int]) -> Iterator[Text | str]:
     for place, (name, count) in enumerate(counts.items()):
         yield ", " if place else ""
         yield Text(f"{name} {count:,}" if count else f"{name} NONE", "" if count else "yellow")
-
-
-def _whole(text: str) -> Text:
-    """A text that is not broken, so that it can be copied."""
-    return Text(text, overflow="ignore", no_wrap=True)
 
 
 def _bounds(campaign: Campaign, figures: Figures, steps: int) -> Iterator[RenderableType]:
@@ -147,4 +141,9 @@ def _closing(figures: Figures, path: Path) -> Iterator[tuple[str, str | Text]]:
         yield "status", figures.status
     yield "folder", shown_path(path)
     if figures.status != COMPLETE:
-        yield "go on", shlex.join(["simrunner", "explore", "--resume", shown_path(path)])
+        yield "go on", resume_line(path)
+
+
+def resume_line(path: Path) -> str:
+    """Return the command line that goes on with a campaign."""
+    return shlex.join(["simrunner", "explore", "--resume", shown_path(path)])

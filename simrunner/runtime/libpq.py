@@ -5,10 +5,11 @@ Everything is sent and received as text, so that a statement means what it means
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
+import psycopg
 from psycopg import pq
 from psycopg.pq.abc import PGconn, PGresult
 
@@ -20,6 +21,8 @@ _MICROSECOND = timedelta(microseconds=1)
 INFINITY_US = 2**62
 """How `infinity` is kept as microseconds; `-infinity` is its negative."""
 
+_LOST = "08006"
+"""libpq reports a broken connection without an SQLSTATE: this is the standard's connection failure."""
 UNKNOWN_OID, INT4_OID, INT8_OID = 0, 23, 20
 INTEGER_OIDS = (20, 21, 23)
 TIMESTAMPTZ_OID = 1184
@@ -57,22 +60,22 @@ def connect(conninfo: str) -> PGconn:
 
 def run(connection: PGconn, sql: str) -> Reply:
     """Send one simple-protocol message and return the reply to its last statement."""
-    return _reply(connection, connection.exec_(sql.encode()))
+    return _reply(connection, lambda: connection.exec_(sql.encode()))
 
 
 def run_with(connection: PGconn, sql: str, values: Sequence[bytes | None], oids: Sequence[int] | None = None) -> Reply:
     """Send one statement with `$n` values given as text."""
-    return _reply(connection, connection.exec_params(sql.encode(), values, oids))
+    return _reply(connection, lambda: connection.exec_params(sql.encode(), values, oids))
 
 
 def prepare(connection: PGconn, name: str, sql: str, oids: Sequence[int] | None = None) -> Reply:
     """Prepare a statement under a name."""
-    return _reply(connection, connection.prepare(name.encode(), sql.encode(), oids))
+    return _reply(connection, lambda: connection.prepare(name.encode(), sql.encode(), oids))
 
 
 def run_prepared(connection: PGconn, name: str, values: Sequence[bytes]) -> Reply:
     """Run a prepared statement with values given as text."""
-    return _reply(connection, connection.exec_prepared(name.encode(), values))
+    return _reply(connection, lambda: connection.exec_prepared(name.encode(), values))
 
 
 def columns_of(connection: PGconn, name: str = "") -> tuple[str, ...]:
@@ -131,7 +134,11 @@ def quote(identifier: str) -> str:
     return ".".join('"' + part.replace('"', '""') + '"' for part in identifier.split("."))
 
 
-def _reply(connection: PGconn, result: PGresult) -> Reply:
+def _reply(connection: PGconn, send: Callable[[], PGresult]) -> Reply:
+    try:
+        result = send()
+    except psycopg.OperationalError as error:  # the connection was lost before: libpq makes no result
+        return Reply(_LOST, str(error), (), (), [], 0, "")
     status = result.status
     if status in (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK, pq.ExecStatus.EMPTY_QUERY):
         return _success(result)
@@ -157,9 +164,8 @@ def _failure(connection: PGconn, result: PGresult) -> Reply:
     state = result.error_field(field.SQLSTATE)
     primary = result.error_field(field.MESSAGE_PRIMARY) or connection.error_message
     position = result.error_field(field.STATEMENT_POSITION)
-    # libpq reports a broken connection without an SQLSTATE: 08006 is the standard's connection failure
     return Reply(
-        state.decode() if state else "08006",
+        state.decode() if state else _LOST,
         primary.decode(errors="replace").strip(),
         (),
         (),

@@ -21,6 +21,7 @@ from typing import NamedTuple, NoReturn
 from psycopg import pq
 from psycopg.pq.abc import PGconn
 
+from simrunner.errors import ServerError
 from simrunner.model.design import Design
 from simrunner.model.workload import Workload
 from simrunner.runtime import libpq
@@ -116,6 +117,10 @@ def _child(spec: HandSpec, end: socket.socket, coordinator: int) -> NoReturn:
         code = 0
     except ConnectionLost:
         code = 4
+    except ServerError as error:
+        code = 4
+        sys.stderr.write(f"an actor ended: {error}\n")
+        sys.stderr.flush()
     except BaseException:  # noqa: BLE001 - the child must not return into the coordinator's code
         traceback.print_exc()
     finally:

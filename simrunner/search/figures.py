@@ -16,11 +16,13 @@ from simrunner.runtime.performance import Request
 from simrunner.search.campaign import EXHAUSTIVE, Campaign
 from simrunner.search.findings import firsts
 from simrunner.search.sources import KILL_POINTS
+from simrunner.store import files
 from simrunner.store.folder import RunFolder
 from simrunner.store.schedules import ScheduleResult, by_part
 from simrunner.strategies.exhaustive import next_prefix
 from simrunner.strategies.pct import detection_probability
 
+VERDICT_JSON = "verdict.json"
 DEPTHS = (1, 2, 3)
 """Bug depths for which the probability of a find is told."""
 
@@ -46,6 +48,8 @@ class Finding(msgspec.Struct, frozen=True):
     """Number of the first schedule that shows it."""
     folder: str
     """Where that is kept, relative to the campaign's folder."""
+    explanation: str
+    """What happened in it."""
 
 
 class Figures(msgspec.Struct, frozen=True):
@@ -147,9 +151,18 @@ def _crash_points(campaign: Campaign, results: Sequence[ScheduleResult]) -> dict
 def _findings(results: Sequence[ScheduleResult], kept: Sequence[Path], folder: RunFolder) -> list[Finding]:
     times = Counter(result.root_cause for result in results if result.root_cause is not None)
     return [
-        Finding(cause, times[cause], first.schedule, str(place.relative_to(folder.path)))
+        Finding(cause, times[cause], first.schedule, str(place.relative_to(folder.path)), _explanation(place, cause))
         for (cause, first), place in zip(firsts(results).items(), kept, strict=True)
     ]
+
+
+def _explanation(place: Path, cause: str) -> str:
+    """The sentences of the root cause in a finding's verdict.json; none yet where the campaign was killed."""
+    if not (place / VERDICT_JSON).exists():
+        return "not analyzed yet"
+    document: dict[str, Any] = files.read_json(place / VERDICT_JSON)
+    rows = document["invariants"]
+    return next(str(row["first_violation"]["explanation"]) for row in rows if row["name"] == cause)
 
 
 def _probability(campaign: Campaign, scale: Scale, known: Sequence[ScheduleResult]) -> dict[str, float]:

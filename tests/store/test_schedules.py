@@ -1,0 +1,125 @@
+"""The ledger of a campaign: what a kill at any byte leaves, and the histories as one table."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pandas
+import pytest
+
+from simrunner.errors import RunFolderError
+from simrunner.model.event import Event
+from simrunner.store.histories import HISTORIES, seal_histories
+from simrunner.store.schedules import Ledger, ScheduleResult, by_part, records_of, repair, results_in
+
+EVENTS = [Event(1, "setup", kind="run", value="start"), Event(2, "safety", kind="clock", value="5", virtual_time=7)]
+
+
+def result(number: int) -> ScheduleResult:
+    return ScheduleResult(
+        number, number * 10, "valid", None, f"sha{number}", 5, 2, 1000, ("after-commit",), path=((2, 1), (3, 0))
+    )
+
+
+def written(folder: Path, *numbers: int, part: int = 0, session: int = 0) -> None:
+    ledger = Ledger(folder, part, session)
+    for number in numbers:
+        ledger.append(result(number), EVENTS)
+    ledger.close()
+
+
+def recorded(folder: Path) -> list[int]:
+    return sorted(number for path in folder.glob("events-*.bin") for number, _ in records_of(path))
+
+
+def test_what_was_appended_is_read(tmp_path: Path) -> None:
+    written(tmp_path, 0, 2, part=0)
+    written(tmp_path, 1, part=1)
+    assert results_in(tmp_path) == [result(0), result(1), result(2)]
+    assert {part: [one.schedule for one in results] for part, results in by_part(tmp_path).items()} == {0: [0, 2], 1: [1]}
+    assert [(number, events) for number, events in records_of(tmp_path / "events-0-0.bin")] == [(0, EVENTS), (2, EVENTS)]
+
+
+def test_a_later_session_has_events_of_its_own(tmp_path: Path) -> None:
+    written(tmp_path, 0)
+    written(tmp_path, 1, session=1)
+    assert results_in(tmp_path) == [result(0), result(1)]
+    assert recorded(tmp_path) == [0, 1]
+    assert len(list(tmp_path.glob("events-0-*.bin"))) == 2
+
+
+def test_a_kill_at_any_byte_loses_only_what_was_not_finished(tmp_path: Path) -> None:
+    """Events first, line second: cut both files wherever a kill may have cut them."""
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    written(whole, 0, 1)
+    lines, events = (whole / "schedules-0.jsonl").read_bytes(), (whole / "events-0-0.bin").read_bytes()
+    first_line, first_record = lines.index(b"\n") + 1, len(events) // 2
+    cuts = [(first_line, cut) for cut in range(first_record, len(events) + 1)]
+    cuts += [(cut, len(events)) for cut in range(first_line, len(lines) + 1)]
+    for number, (line_bytes, event_bytes) in enumerate(cuts):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        (folder / "schedules-0.jsonl").write_bytes(lines[:line_bytes])
+        (folder / "events-0-0.bin").write_bytes(events[:event_bytes])
+        repair(folder)
+        finished = [one.schedule for one in results_in(folder)]
+        assert finished == ([0, 1] if line_bytes == len(lines) else [0])
+        assert recorded(folder) == finished
+        written(folder, *({0, 1} - set(finished)), session=1)
+        assert results_in(folder) == [result(0), result(1)]
+        assert recorded(folder) == [0, 1]
+        shutil.rmtree(folder)
+
+
+def test_a_part_that_was_killed_before_its_first_line(tmp_path: Path) -> None:
+    written(tmp_path, 0)
+    (tmp_path / "schedules-0.jsonl").write_bytes(b"")
+    repair(tmp_path)
+    assert (results_in(tmp_path), recorded(tmp_path)) == ([], [])
+
+
+def test_repairing_twice_changes_nothing(tmp_path: Path) -> None:
+    written(tmp_path, 0, 1)
+    before = (tmp_path / "events-0-0.bin").read_bytes()
+    repair(tmp_path)
+    repair(tmp_path)
+    assert (tmp_path / "events-0-0.bin").read_bytes() == before
+
+
+def test_a_damaged_line_is_told(tmp_path: Path) -> None:
+    written(tmp_path, 0)
+    with (tmp_path / "schedules-0.jsonl").open("ab") as file:
+        file.write(b"{}\n")
+    with pytest.raises(RunFolderError, match=r"schedules-0.jsonl: is damaged"):
+        results_in(tmp_path)
+
+
+def test_the_histories_are_one_table(tmp_path: Path) -> None:
+    written(tmp_path, 0, 2, part=0)
+    written(tmp_path, 1, part=1)
+    assert seal_histories(tmp_path) == 6
+    table = pandas.read_parquet(tmp_path / HISTORIES)
+    assert table.groupby("schedule").size().to_dict() == {0: 2, 1: 2, 2: 2}
+    assert table.groupby("part", observed=True).schedule.unique().map(list).to_dict() == {0: [0, 2], 1: [1]}
+    assert list(table.kind[table.schedule == 1]) == ["run", "clock"]
+    assert list(tmp_path.glob("events-*")) == []
+
+
+def test_sealing_again_after_a_crash_repeats_nothing(tmp_path: Path) -> None:
+    """The Parquet files were written, but what they were made of was not removed."""
+    written(tmp_path, 0, 1)
+    events = tmp_path / "events-0-0.bin"
+    kept = events.read_bytes()
+    seal_histories(tmp_path)
+    events.write_bytes(kept)
+    seal_histories(tmp_path)
+    assert len(pandas.read_parquet(tmp_path / HISTORIES)) == 4
+
+
+def test_sealing_in_several_sessions_adds_up(tmp_path: Path) -> None:
+    for session in range(3):
+        written(tmp_path, session, session=session)
+        seal_histories(tmp_path)
+    assert sorted(pandas.read_parquet(tmp_path / HISTORIES).schedule) == [0, 0, 1, 1, 2, 2]
