@@ -69,6 +69,9 @@ def _enqueue(client: Client, action: Action) -> None:
 def _operate(client: Client, action: Action) -> None:
     if action.sorted_outside and not client.design.promises.order:
         return  # without a total order there is nothing to sort by
+    if action.do == "recover" and client.design.offers("recover-read"):
+        _recover_in_halves(client, action)
+        return
     source = _built(client, action) if action.do in BUILT else client.design.operations.get(action.do)
     if source is None:
         return
@@ -81,6 +84,14 @@ def _operate(client: Client, action: Action) -> None:
         client.subject = Subject(returned[0].job, returned[0].token, returned[0].attempt) if returned else Subject()
     if client.holds_claim and action.write is None and (action.do in ENDS or client.subject.job is None):
         _end(client, "COMMIT")
+
+
+def _recover_in_halves(client: Client, action: Action) -> None:
+    """Recover in the open transaction as a design does that reads first: what was read is written claim by claim."""
+    operations = client.design.operations
+    for claim in _run(client, "recover-read", operations["recover-read"], _values(client, action, Subject()), Subject()):
+        subject = Subject(claim.job, claim.token, claim.attempt)
+        _run(client, "recover-write", operations["recover-write"], _values(client, action, subject), subject)
 
 
 def _run_in_claim(

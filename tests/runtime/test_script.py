@@ -102,3 +102,22 @@ def seen(done: Run, number: int) -> list[tuple[int | None, str | None]]:
     """What a look at a step of the script saw: jobs and who locks them."""
     probes: list[Event] = done.of("probe", actor=OBSERVER, round=number)
     return [(event.job, event.blocked_by) for event in probes]
+
+
+HALVES = "variants/rescue-in-two-steps"
+
+
+def test_a_recovery_in_halves_is_taken_one_by_one(database: Database, tmp_path: Path) -> None:
+    late = ("recoverer recover-read", "worker-a complete", "recoverer recover-write claim_of=worker-a")
+    steps = ("worker-a claim", "- advance claim_of=worker-a ms=1", *late)
+    done = play(database, tmp_path, *steps, design=HALVES)
+    assert [event.job for event in done.of("read", operation="recover-read")] == [1]
+    assert [event.rows for event in done.of("ok", operation="recover-write", value="1")] == [0]
+    assert transitions(done, from_state="claimed") == [(1, "claimed", "done")]
+
+
+def test_a_recovery_in_halves_inside_a_transaction_reads_and_writes(database: Database, tmp_path: Path) -> None:
+    steps = (*CLAIMED_AND_KILLED, "recoverer begin", "recoverer recover", "recoverer commit")
+    done = play(database, tmp_path, *steps, design=HALVES)
+    assert transitions(done, actor="recoverer") == [(1, "claimed", "ready")]
+    assert len(done.of("ok", actor="recoverer", value="BEGIN")) == 1
