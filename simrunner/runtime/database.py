@@ -99,7 +99,7 @@ class Database:
         with self._session("ending the sessions of a run") as connection:
             if self.cluster.can_signal_backends:
                 continue_backends(connection, self.name)
-            end_sessions(connection)
+            end_sessions(connection, self.name)
 
     @contextmanager
     def _session(self, doing: str) -> Iterator[psycopg.Connection]:

@@ -120,7 +120,7 @@ def _take(guard: psycopg.Connection, named: str) -> None:
     if texts(guard, f"SELECT obj_description(to_regnamespace('{CLOCK_SCHEMA}'), 'pg_namespace') LIKE 'made by simrunner%'") == [
         "True"
     ]:
-        end_sessions(guard)
+        end_sessions(guard, named)
         drop_schemas(guard)
     if found := texts(guard, _CONTENTS):
         raise DatabaseRefused(

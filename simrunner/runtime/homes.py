@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import Protocol
 
 import psycopg
+from psycopg import sql
 
 from simrunner.errors import ServerError
 from simrunner.limits import LIMITS
@@ -94,7 +95,7 @@ class CreatedHome:
             administering(self._cluster, self._cluster.maintenance, f"dropping the database {self.name}") as connection,
             coming_and_going(connection),
         ):
-            execute(connection, "DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name)
+            drop_database(connection, self.name)
 
 
 class NamedHome:
@@ -152,17 +153,28 @@ def sweep(connection: psycopg.Connection) -> None:
     """
     with coming_and_going(connection):
         for name in texts(connection, query):
-            execute(connection, "DROP DATABASE {} WITH (FORCE)", name)
+            drop_database(connection, name)
 
 
-def end_sessions(connection: psycopg.Connection) -> None:
-    """End the other sessions that simrunner has in this database as our role, keepers excepted. Raises ServerError."""
+def drop_database(connection: psycopg.Connection, name: str) -> None:
+    """Drop a database with the sessions in it: as superuser all of them, else our own and autovacuum's.
+
+    FORCE is refused to others while an autovacuum worker is in the database; a plain DROP DATABASE ends those by itself.
+    """
+    superuser = connection.info.parameter_status("is_superuser") == "on"
+    if not superuser:
+        end_sessions(connection, name)
+    execute(connection, f"DROP DATABASE IF EXISTS {{}}{' WITH (FORCE)' if superuser else ''}", name)
+
+
+def end_sessions(connection: psycopg.Connection, name: str) -> None:
+    """End the other sessions that simrunner has in a database as our role, keepers excepted. Raises ServerError."""
     # In the select list: among the conditions the call might come first, and would end any session of the server.
     ended = texts(
         connection,
         f"""
         SELECT pg_terminate_backend(pid, {int(LIMITS.backend_gone_seconds * 1000)}) FROM pg_stat_activity
-        WHERE datname = current_database() AND usesysid = to_regrole(quote_ident(current_user))
+        WHERE datname = {sql.Literal(name).as_string(connection)} AND usesysid = to_regrole(quote_ident(current_user))
           AND starts_with(application_name, '{APPLICATION}') AND application_name <> '{APPLICATION}{KEEPER}'
           AND pid <> pg_backend_pid()
         """,

@@ -20,6 +20,7 @@ from simrunner.runtime import libpq
 from simrunner.runtime.libpq import Reply
 
 _SETUP = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_sort = off"
+_MEMBERS = "SELECT m.xid FROM (SELECT $1::xid AS id) x, pg_get_multixact_members(x.id) m WHERE mxid_age(x.id) > 0"
 _JOB_COLUMNS = tuple(name for name in JobRow._fields if name != "order_key")
 _TIMES = frozenset({"available_at", "claimed_at", "lease_until", "completed_at"})
 _NUMBERS = frozenset({"attempts", "max_attempts"})
@@ -124,8 +125,8 @@ class Observer:
         """Backend that locks a row with this xmax: a transaction's id, or that of a multixact, where several lock it."""
         if xmax in holders:
             return holders[xmax]
-        members = libpq.run_with(self.connection, "SELECT xid FROM pg_get_multixact_members($1)", [xmax.encode()])
-        # where there is no such multixact the query fails: the transaction has ended
+        members = libpq.run_with(self.connection, _MEMBERS, [xmax.encode()])
+        # where there is no such multixact any more the query fails: the transaction has ended
         return next((holders[xid] for (xid,) in members.rows if xid is not None and xid in holders), None)
 
     def _probe_query(self, limit: int) -> str:

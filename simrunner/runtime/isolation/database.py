@@ -13,7 +13,7 @@ from psycopg.conninfo import make_conninfo
 from simrunner.errors import ServerError
 from simrunner.runtime.admin import administering, execute, failures
 from simrunner.runtime.cluster import Cluster
-from simrunner.runtime.homes import KEEPER, coming_and_going
+from simrunner.runtime.homes import KEEPER, coming_and_going, drop_database
 from simrunner.runtime.settings import as_options
 from simrunner.runtime.shared_objects import DATABASE_PREFIX, forget_roles
 
@@ -74,6 +74,6 @@ def _created(cluster: Cluster, name: str) -> Iterator[None]:
 
 def _drop(cluster: Cluster, name: str) -> None:
     with administering(cluster, cluster.maintenance, f"dropping the database {name}") as connection:
-        execute(connection, "DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
+        drop_database(connection, name)
         if cluster.embedded:
             forget_roles(connection)
