@@ -21,7 +21,7 @@ _RECOVERY = frozenset({"recover", "recover-batch", "recover-write"})
 
 
 def check(history: History) -> Judgement:
-    """Judge every claim: against the maximum that the row states or the design promises, and against the counter if it has one."""
+    """Judge every claim: against the maximum that the row states or the design promises, and against its counter if any."""
     maxima = _maxima(history)
     executed = {event.job for event in history.of_kind("work-start")}
     found: list[Finding] = []
