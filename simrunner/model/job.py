@@ -30,6 +30,9 @@ class Held(IntFlag):
     COMPLETED_AT = 16
 
 
+_HELD = tuple(int(flag) for flag in Held)
+
+
 class JobRow(NamedTuple):
     """One canonical job row. Times are microseconds since 1970-01-01 UTC."""
 
@@ -53,14 +56,5 @@ class JobRow(NamedTuple):
     @property
     def held(self) -> Held:
         """The ownership columns that are set."""
-        held = Held(0)
-        for flag, value in (
-            (Held.OWNER, self.owner),
-            (Held.TOKEN, self.token),
-            (Held.CLAIMED_AT, self.claimed_at),
-            (Held.LEASE, self.lease_until),
-            (Held.COMPLETED_AT, self.completed_at),
-        ):
-            if value is not None:
-                held |= flag
-        return held
+        values = (self.owner, self.token, self.claimed_at, self.lease_until, self.completed_at)
+        return Held(sum(flag for flag, value in zip(_HELD, values, strict=True) if value is not None))

@@ -20,8 +20,7 @@ def lanes_of(workload: Workload) -> list[Lane]:
     """One lane per actor: workers, producers, recoverers, and a ghost if writes are to be replayed; or a script's sessions."""
     if workload.script:
         return [Lane(actor, "session") for actor in dict.fromkeys(step.actor for step in workload.script) if actor]
-    letters = [_letter(number) for number in range(LIMITS.workers_max)]
-    lanes = [Lane(f"worker-{letters[number]}", "worker") for number in range(workload.actors.workers)]
+    lanes = [Lane(f"worker-{_letter(number)}", "worker") for number in range(workload.actors.workers)]
     lanes += [Lane(_numbered("producer", number), "producer") for number in range(len(workload.actors.producers))]
     lanes += [Lane(_numbered("recoverer", number), "recoverer") for number in range(workload.actors.recoverers)]
     return lanes + [Lane("ghost", "ghost")] * bool(workload.actors.ghost_operations)

@@ -19,6 +19,9 @@ from simrunner.runtime import commits, process, stepping, waiting
 from simrunner.runtime.messages import Returned, Write
 from simrunner.runtime.world import Ghost, Lane, World
 
+_LOOK_MS = 1.0
+"""A backend of this machine is waited for so long before it is asked what it waits for."""
+
 
 def kill(world: World, lane: Lane, label: str | None) -> None:
     """SIGKILL an actor by decision; returns when its backend has gone."""
@@ -47,7 +50,7 @@ def has_left(world: World, remains: Lane) -> bool:
     Such a backend cannot notice that its client has gone. Raises ServerError if it neither waits nor leaves.
     """
     deadline = monotonic() + LIMITS.backend_gone_seconds
-    while world.observer.is_alive(remains.backend_pid):
+    while not _is_gone(world, remains.backend_pid):
         if waiting.is_held_up(world, remains):
             return False
         if monotonic() > deadline:
@@ -73,9 +76,16 @@ def record_death(world: World, lane: Lane, ended: str) -> Lane:
 def wait_until_gone(world: World, remains: Lane) -> None:
     """Return when a dead actor's backend has left pg_stat_activity. Raises ServerError if it does not."""
     deadline = monotonic() + LIMITS.backend_gone_seconds
-    while world.observer.is_alive(remains.backend_pid):
+    while not _is_gone(world, remains.backend_pid):
         if monotonic() > deadline:
             raise _does_not_leave(remains)
+
+
+def _is_gone(world: World, backend_pid: int) -> bool:
+    """Whether a backend has left pg_stat_activity. One of this machine has done so before its process ends."""
+    if world.can_signal_backends and not process.has_ended(backend_pid, _LOOK_MS):
+        return False
+    return not world.observer.is_alive(backend_pid)
 
 
 def record_gone(world: World, remains: Lane) -> None:

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from simrunner.runtime.messages import Go, Intent, Order, Outcome, Report, decode_go, decode_report, encode
 
 _PACKET_BYTES = 1 << 18
+_LOOK = int(socket.MSG_PEEK | socket.MSG_DONTWAIT)
 
 
 class Gate(Protocol):
@@ -75,7 +76,7 @@ class PipeGate:
     def is_dead(self) -> bool:
         """See Gate."""
         try:
-            return not self._end.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
+            return not self._end.recv(1, _LOOK)
         except BlockingIOError:
             return False
         except OSError:

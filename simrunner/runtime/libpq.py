@@ -147,12 +147,13 @@ def _reply(connection: PGconn, send: Callable[[], PGresult]) -> Reply:
 
 def _success(result: PGresult) -> Reply:
     width = result.nfields
-    rows = [tuple(_text(result.get_value(row, column)) for column in range(width)) for row in range(result.ntuples)]
+    columns, get = range(width), result.get_value
+    rows = [tuple([_text(get(row, column)) for column in columns]) for row in range(result.ntuples)]
     return Reply(
         None,
         "",
-        tuple((result.fname(column) or b"").decode() for column in range(width)),
-        tuple(result.ftype(column) for column in range(width)),
+        tuple([(result.fname(column) or b"").decode() for column in columns]),
+        tuple([result.ftype(column) for column in columns]),
         rows,
         len(rows) if width else (result.command_tuples or 0),
         (result.command_status or b"").decode(),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import select
 import signal
 import socket
 import sys
@@ -89,6 +90,29 @@ def reap(process: Process) -> str:
         return signal.Signals(os.WTERMSIG(status)).name
     code = os.WEXITSTATUS(status)
     return f"exit {code}" if code else "exit"
+
+
+def has_ended(pid: int, timeout_ms: float = 0.0) -> bool:
+    """Whether any process of this machine has ended; waits for its end at most so long."""
+    try:
+        descriptor = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        poll = select.poll()
+        poll.register(descriptor, select.POLLIN)
+        return bool(poll.poll(timeout_ms))
+    finally:
+        os.close(descriptor)
+
+
+def is_asleep(pid: int) -> bool:
+    """Whether a process of this machine waits for something; one that runs, or could if it had a processor, does not."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return True
+    return text.rpartition(")")[2].split(None, 1)[0] != "R"
 
 
 def die_with(parent: int) -> None:

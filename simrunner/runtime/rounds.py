@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import select
+
 from simrunner.errors import StepStuck
 from simrunner.model.tape import KILL, STEP
-from simrunner.model.view import LaneState
+from simrunner.model.view import LaneState, View
 from simrunner.runtime import crashes, stepping, waiting, waking
 from simrunner.runtime.messages import ROUND, Go
 from simrunner.runtime.waiting import Waited
@@ -18,17 +20,17 @@ def play(world: World, *, may_stay_blocked: bool = False) -> None:
     """
     while _anyone_parked(world):
         world.pace()
-        notice_deaths(world)
-        if _anyone_parked(world):
-            take_step(world)
+        view = notice_deaths(world)
+        if view.enabled():
+            take_step(world, view)
     stuck = [lane.actor for lane in world.lanes if lane.state is LaneState.BLOCKED]
     if stuck and not may_stay_blocked:
         raise StepStuck(f"nobody can go on: {', '.join(stuck)} wait for locks that no actor of the run will release")
 
 
-def take_step(world: World) -> None:
+def take_step(world: World, view: View) -> None:
     """Take one decision and carry it out."""
-    decision = world.decider.decide(world.view())
+    decision = world.decider.decide(view)
     world.recorder.decide(decision)
     lane = world.lane(decision.actor or "")
     if lane.intent is None or lane.intent.label != ROUND:  # to be told what to do takes no time
@@ -39,13 +41,29 @@ def take_step(world: World) -> None:
         waking.kill(world, lane, decision.label)
 
 
-def notice_deaths(world: World) -> None:
-    """Record actors that died without a decision, e.g. by a `kill -9` from outside; on a replay, those of the tape."""
-    while (actor := world.decider.death(world.view())) is not None:
+def notice_deaths(world: World) -> View:
+    """Record actors that died without a decision, e.g. by a `kill -9` from outside; on a replay, those of the tape.
+
+    Returns the view of those that live.
+    """
+    view = world.view()
+    while (actor := world.decider.death(view)) is not None:
         waking.found_dead(world, world.lane(actor))
-    for lane in world.lanes:
-        if lane.process is not None and lane.process.gate.is_dead():
-            waking.found_dead(world, lane)
+        view = world.view()
+    dead = [lane for lane in _speaking(world) if lane.process is not None and lane.process.gate.is_dead()]
+    for lane in dead:
+        waking.found_dead(world, lane)
+    return world.view() if dead else view
+
+
+def _speaking(world: World) -> list[Lane]:
+    """The actors whose gate has something to tell: nobody does at a decision but those that have died or were just freed."""
+    gates = {lane.process.gate.fileno(): lane for lane in world.lanes if lane.process is not None}
+    poll = select.poll()
+    for number in gates:
+        poll.register(number, select.POLLIN)
+    spoken = dict(poll.poll(0))
+    return [lane for number, lane in gates.items() if number in spoken]
 
 
 def _anyone_parked(world: World) -> bool:

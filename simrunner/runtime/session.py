@@ -165,9 +165,10 @@ class Session:
     def _begin(self, begin: str, go: Go) -> Reply:
         self._began += 1
         self.began_us = go.now_us
-        self._set(f"{clock.set_transaction_time(go.now_us)}; SET simrunner.txn = {self._began}")
         self._fast_before = self._fast_deadlock
-        return libpq.run(self._connection, begin)
+        # One message: a SET takes no snapshot. A rollback undoes it, but the next BEGIN comes with its own.
+        clock_sql = clock.set_transaction_time(go.now_us)
+        return libpq.run(self._connection, f"{clock_sql}; SET simrunner.txn = {self._began}; {begin}")
 
     def _set_deadlock_timeout(self, go: Go) -> None:
         # Whoever closes a cycle of waiters is to be the victim: only then is it the same one in every run.

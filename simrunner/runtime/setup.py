@@ -39,27 +39,13 @@ def install(connection: PGconn, design: Design, workload: Workload) -> tuple[str
     return seeded
 
 
-def reinstall(connection: PGconn, design: Design, workload: Workload, truncate_sql: str) -> tuple[str, ...]:
-    """Bring a database in which the design was installed before back to the state in which a run begins.
+def refill(connection: PGconn, design: Design, workload: Workload) -> tuple[str, ...]:
+    """Fill the fixture anew in a database in which the design was installed before and whose tables are empty.
 
-    `truncate_sql` empties its tables and restarts its sequences: the physical state is that of a fresh database. Returns the
-    ids of the seed's jobs.
+    Returns the ids of the seed's jobs.
     """
     _set_clock(connection)
-    libpq.expect(libpq.run(connection, truncate_sql), "emptying the tables of the last run")
-    seeded = _fill(connection, design, workload)
-    truth.forget(connection)
-    return seeded
-
-
-def tables(connection: PGconn) -> tuple[str, ...]:
-    """All tables of the design and of the truth log."""
-    sql = (
-        "SELECT format('%s.%s', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
-        " WHERE c.relkind IN ('r', 'p') AND n.nspname IN ('design', 'simrunner') ORDER BY 1"
-    )
-    rows = libpq.expect(libpq.run(connection, sql), "listing the design's tables").rows
-    return tuple(row[0] for row in rows if row[0] is not None)
+    return _fill(connection, design, workload)
 
 
 def record_seed(world: World) -> None:

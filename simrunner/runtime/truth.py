@@ -90,11 +90,6 @@ def install(connection: PGconn, design: Design) -> None:
         libpq.expect(libpq.run(connection, sql), f"watching table {table}")
 
 
-def forget(connection: PGconn) -> None:
-    """Empty the truth log. Raises ServerError."""
-    libpq.expect(libpq.run(connection, "TRUNCATE simrunner.truth RESTART IDENTITY"), "emptying the truth log")
-
-
 def watched(design: Design) -> tuple[tuple[str, str], ...]:
     """(table, job column) of every table whose changes are truth."""
     tables = [(state.table, state.job_column) for state in design.state_tables]

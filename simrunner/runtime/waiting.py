@@ -12,7 +12,9 @@ from time import monotonic
 from simrunner.errors import StepStuck
 from simrunner.limits import LIMITS
 from simrunner.model.view import LaneState
+from simrunner.runtime import process
 from simrunner.runtime.messages import Report
+from simrunner.runtime.process import Process
 from simrunner.runtime.world import Lane, World
 
 _FIRST_LOOK_MS = 1.0
@@ -33,7 +35,7 @@ def outcome(world: World, lane: Lane) -> Report | Waited:
     while not lane.process or not lane.process.gate.wait(look_ms):
         if lane.process is None:
             return Waited.DEAD
-        if _is_blocked(world, lane):
+        if _may_be_blocked(world, lane, lane.process) and _is_blocked(world, lane):
             return Waited.BLOCKED
         if monotonic() > deadline:
             raise _stuck(lane)
@@ -62,6 +64,11 @@ def is_held_up(world: World, lane: Lane) -> bool:
     """Whether a backend waits for a lock now. One that was granted it does not, even before it has noticed."""
     lane.blockers = tuple(dict.fromkeys(world.observer.blocking_pids(lane.backend_pid)))
     return bool(lane.blockers)
+
+
+def _may_be_blocked(world: World, lane: Lane, one: Process) -> bool:
+    """Whether it is worth asking the server: not while the actor or its backend runs, if they are processes that we see."""
+    return not world.can_signal_backends or (process.is_asleep(one.pid) and process.is_asleep(lane.backend_pid))
 
 
 def _is_blocked(world: World, lane: Lane) -> bool:

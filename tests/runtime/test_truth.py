@@ -149,12 +149,3 @@ def test_one_job_is_in_the_order_of_its_row_locks(sessions: Sessions) -> None:
     assert read[0].xid > read[1].xid
     assert [change.image for one in read for change in one.changes if change.job == "1"][-1:] == [read[1].changes[-1].image]
     assert '"older"' in (read[1].changes[-1].image or "")
-
-
-def test_forgetting_starts_anew(sessions: Sessions) -> None:
-    worker = sessions.session()
-    send(worker, claim(1))
-    truth.forget(worker)
-    assert sessions.reader.read() == []
-    send(worker, claim(2))
-    assert changes(sessions.reader.read()) == [[("queue_jobs", "UPDATE", "2")]]
