@@ -8,7 +8,7 @@ import pytest
 from psycopg.pq.abc import PGconn
 
 from simrunner.config import load_design, load_workload
-from simrunner.runtime import libpq, setup, truth
+from simrunner.runtime import libpq, setup
 from simrunner.runtime.database import Database
 from simrunner.runtime.truth import CommittedTransaction, TruthReader
 
