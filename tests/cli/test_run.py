@@ -34,7 +34,7 @@ def test_the_reference_passes(smoke: RealRun) -> None:
 
 def test_process_ids_are_told_when_actors_start(smoke: RealRun) -> None:
     first, second = (line for line in smoke.ended.out.splitlines() if line.startswith("started"))
-    assert re.fullmatch(r"started   worker-a pid \d+, worker-b pid \d+, recoverer pid \d+", first)
+    assert re.fullmatch(r"started   worker-a pid \d+, worker-b pid \d+, recoverer pid \d+, ghost pid \d+", first)
     assert re.fullmatch(r"started   worker-[ab] pid \d+", second)
 
 
