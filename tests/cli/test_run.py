@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -95,8 +96,7 @@ def test_the_same_seed_on_a_server_behind_a_dsn(smoke: RealRun, cluster: Cluster
 def test_another_server_than_the_tape_says(smoke: RealRun, cluster: Cluster, tmp_path: Path) -> None:
     tape = json.loads((smoke.folder / "tape.json").read_text())
     copy = tmp_path / "copy"
-    copy.mkdir()
-    (copy / "run.json").write_bytes((smoke.folder / "run.json").read_bytes())
+    shutil.copytree(smoke.folder, copy)
     (copy / "tape.json").write_text(json.dumps({**tape, "postgres_major": 16}))
     ended = program("replay", copy, "--dsn", cluster.conninfo("postgres"), cwd=tmp_path)
     assert (ended.code, "made on PostgreSQL 16, but --dsn is PostgreSQL 18" in ended.err) == (2, True)
