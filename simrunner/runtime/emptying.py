@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from psycopg.pq.abc import PGconn
 
+from simrunner.limits import LIMITS
 from simrunner.runtime import libpq
 from simrunner.runtime.database import Database
 
@@ -49,7 +50,8 @@ class Emptier:
         tables = [row[0] or "" for row in self._run(_TABLES).rows]
         of_design = [table for table in tables if table.startswith("design.")]
         relations = [(row[0] or "", row[1]) for row in self._run(_RELATIONS).rows]
-        self._truncate_sql = database.truncate_sql([table.replace('"', "") for table in tables])
+        truncate_sql = database.truncate_sql([table.replace('"', "") for table in tables])
+        self._truncate_sql = f"{_patience()}; {truncate_sql}; RESET lock_timeout"
         self._delete_sql = _delete_sql(of_design)
         self._vacuum_sql = f"VACUUM (TRUNCATE, INDEX_CLEANUP ON, SKIP_DATABASE_STATS) {', '.join(of_design)}"
         self._forget_sql = _forget_sql([oid for oid, _ in relations])
@@ -60,7 +62,7 @@ class Emptier:
         self._emptied = 0
 
     def empty(self) -> None:
-        """Empty them. Raises ServerError."""
+        """Empty them. Raises ServerError, also if a stranger's session has one locked."""
         by_delete = self._can_delete and self._emptied % TRUNCATE_EVERY != 0
         if by_delete:
             self._can_delete = by_delete = self._deleted()
@@ -72,17 +74,21 @@ class Emptier:
         """Delete, vacuum and forget; return whether that left nothing."""
         self._run(self._delete_sql)
         self._run(self._vacuum_sql)
-        return not self._run(f"{self._forget_sql}; {self._left_sql}").rows
+        return not self._run(f"{self._forget_sql}; RESET lock_timeout; {self._left_sql}").rows
 
     def _run(self, sql: str) -> libpq.Reply:
         return libpq.expect(libpq.run(self._connection, sql), "emptying the tables of the last run")
+
+
+def _patience() -> str:
+    return f"SET lock_timeout = '{int(LIMITS.backend_gone_seconds * 1000)}ms'"
 
 
 def _delete_sql(tables: Sequence[str]) -> str:
     """Delete all rows without firing the design's triggers, restart sequences, forget what ANALYZE found."""
     deletes = "; ".join(f"DELETE FROM {table}" for table in tables)
     return (
-        f"SET session_replication_role = replica; {deletes}; RESET session_replication_role; {_RESTART};"
+        f"{_patience()}; SET session_replication_role = replica; {deletes}; RESET session_replication_role; {_RESTART};"
         " DELETE FROM pg_statistic WHERE starelid >= 16384; DELETE FROM pg_statistic_ext_data"
     )
 
