@@ -124,10 +124,10 @@ def _directed(
     crew: Sequence[Coordinator], folder: RunFolder, campaign: Campaign, done: Sequence[ScheduleResult], place: Place
 ) -> SimrunnerError | None:
     """Have the schedules run. Returns what ended them early."""
-    run = folder.run()
-    orders = Begin(str(folder.path), run["started"], run["sessions"] - 1, scale_in(folder).steps)
+    run, scale = folder.run(), scale_in(folder)
+    orders = Begin(str(folder.path), run["started"], run["sessions"] - 1, scale.steps)
     try:
-        with _progress(campaign, done, quiet=place.as_json) as told:
+        with _progress(_most(campaign, scale), done, quiet=place.as_json) as told:
             direct(crew, orders, campaign.budget, done, told)
     except SimrunnerError as error:
         return error
@@ -180,15 +180,20 @@ def _say(folder: RunFolder, campaign: Campaign, figures: Figures, *, as_json: bo
         say_page(closing_page(campaign, scale_in(folder), figures, folder.path))
 
 
+def _most(campaign: Campaign, scale: Scale) -> int:
+    """Schedules that may be run."""
+    return min(campaign.budget.schedules, scale.interleavings or campaign.budget.schedules)
+
+
 @contextmanager
-def _progress(campaign: Campaign, done: Sequence[ScheduleResult], *, quiet: bool) -> Iterator[Callable[[ScheduleResult], None]]:
+def _progress(most: int, done: Sequence[ScheduleResult], *, quiet: bool) -> Iterator[Callable[[ScheduleResult], None]]:
     """A progress bar on a terminal, drawn at each schedule by this one thread; quiet in a pipe."""
     if quiet or not sys.stdout.isatty():
         yield lambda result: None
         return
     columns = (TextColumn("{task.description:<24}"), BarColumn(), MofNCompleteColumn(), TextColumn("schedules at most"))
     with Progress(*columns, console=Console(markup=False), auto_refresh=False, transient=True, redirect_stdout=False) as progress:
-        task = progress.add_task("", total=campaign.budget.schedules, completed=len(done))
+        task = progress.add_task("", total=most, completed=len(done))
         causes = firsts(done)
 
         def told(result: ScheduleResult) -> None:

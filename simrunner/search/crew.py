@@ -12,14 +12,13 @@ import signal
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import monotonic
 from typing import NamedTuple, NoReturn
 
 from simrunner import errors
 from simrunner.errors import EnvironmentFailure, SimrunnerError
 from simrunner.limits import LIMITS
-from simrunner.model.verdict import Verdict
 from simrunner.runtime.process import die_with
 from simrunner.search.campaign import Budget
 from simrunner.search.coordinator import Assignment, serve
@@ -84,22 +83,35 @@ def measured(coordinator: Coordinator) -> tuple[int, int | None]:
 class Progress:
     """How far a campaign is."""
 
-    done: list[ScheduleResult]
     deadline: float | None = None
     """monotonic() time at which the budget of seconds is used up."""
+    steps: int = 0
+    firsts: dict[str, int] = field(default_factory=dict)
+    """Root cause -> the smallest number of a schedule that has shown it."""
     is_exhausted: bool = False
+
+    def add(self, result: ScheduleResult) -> None:
+        """Take note of a finished schedule."""
+        self.steps += result.steps
+        if result.root_cause is not None:
+            self.firsts[result.root_cause] = min(result.schedule, self.firsts.get(result.root_cause, result.schedule))
 
     def is_over(self, budget: Budget) -> bool:
         """Whether no further schedule is to be begun, however many are left."""
         late = self.deadline is not None and monotonic() >= self.deadline
-        spent = budget.steps is not None and sum(result.steps for result in self.done) >= budget.steps
-        found = budget.stop_at_first and any(result.verdict == Verdict.VIOLATED.value for result in self.done)
-        return self.is_exhausted or late or spent or found
+        spent = budget.steps is not None and self.steps >= budget.steps
+        return self.is_exhausted or late or spent or (budget.stop_at_first and bool(self.firsts))
+
+    def known(self, number: int) -> tuple[str, ...]:
+        """The root causes of which the first schedule is not this one: a smaller number has shown them."""
+        return tuple(cause for cause, first in self.firsts.items() if first < number)
 
 
 def direct(crew: Sequence[Coordinator], begin: Begin, budget: Budget, done: Sequence[ScheduleResult], told: Told) -> None:
     """Have all schedules run that are not done, until the budget is used up. Raises what a coordinator ended with."""
-    progress = Progress(list(done), None if budget.seconds is None else monotonic() + budget.seconds)
+    progress = Progress(None if budget.seconds is None else monotonic() + budget.seconds)
+    for result in done:
+        progress.add(result)
     finished = frozenset(result.schedule for result in done)
     numbers = iter([number for number in range(budget.schedules) if number not in finished])
     for coordinator in crew:
@@ -109,7 +121,7 @@ def direct(crew: Sequence[Coordinator], begin: Begin, budget: Budget, done: Sequ
         for descriptor in _spoken(busy):
             message = busy[descriptor].expect()
             if isinstance(message, Done):
-                progress.done.append(message.result)
+                progress.add(message.result)
                 told(message.result)
             progress.is_exhausted = progress.is_exhausted or isinstance(message, Exhausted)
             if not _hand_out(busy[descriptor], numbers, budget, progress):
@@ -120,9 +132,7 @@ def _hand_out(coordinator: Coordinator, numbers: Iterator[int], budget: Budget, 
     number = None if progress.is_over(budget) else next(numbers, None)
     if number is None:
         return False
-    # known is what a smaller number has shown: of each root cause the first schedule is kept
-    known = {result.root_cause: None for result in progress.done if result.root_cause is not None and result.schedule < number}
-    coordinator.channel.send(Run(number, tuple(known)))
+    coordinator.channel.send(Run(number, progress.known(number)))
     return True
 
 

@@ -102,14 +102,26 @@ def test_a_script_is_nothing_to_explore() -> None:
     ],
 )
 def test_a_budget_ends(budget: Budget, over: bool) -> None:
-    progress = Progress([result(0), result(1, "violated", "claim-order")])
+    progress = Progress()
+    progress.add(result(0))
+    progress.add(result(1, "violated", "claim-order"))
     assert progress.is_over(budget) is over
 
 
 def test_time_and_the_end_of_a_search_end_it_too() -> None:
-    assert Progress([], deadline=0.0).is_over(Budget())
-    assert Progress([], is_exhausted=True).is_over(Budget())
-    assert not Progress([result(0)]).is_over(Budget(stop_at_first=True))
+    assert Progress(deadline=0.0).is_over(Budget())
+    assert Progress(is_exhausted=True).is_over(Budget())
+    assert not Progress().is_over(Budget(stop_at_first=True))
+
+
+def test_of_each_root_cause_the_smallest_number_is_kept() -> None:
+    """Whichever coordinator ends first."""
+    progress = Progress()
+    for one in (result(5, "violated", "claim-order"), result(3, "violated", "claim-order"), result(4, "violated", "no-job-lost")):
+        progress.add(one)
+    assert progress.known(3) == ()
+    assert progress.known(4) == ("claim-order",)
+    assert progress.known(6) == ("claim-order", "no-job-lost")
 
 
 def test_other_arguments_are_told() -> None:
