@@ -95,14 +95,18 @@ class Recorder:
         return self._ordinal("key", text)
 
     def flush(self) -> None:
-        """Append what is pending to the journal with one write. Raises RecordingFailed."""
+        """Append what is pending to the journal with one write. Raises RecordingFailed.
+
+        What is handed over is pending no longer, whatever interrupts the write: the flush of the clean-up must not repeat it.
+        """
         decisions = self.decisions[self._written_decisions :]
         draws = self._draws.recorded[self._written_draws :]
-        if self._events or self._names or decisions or draws:
-            self._journal.append(self._events, self._names, decisions, draws)
-        self._written_decisions += len(decisions)
-        self._written_draws += len(draws)
-        self._events, self._names = [], []
+        events, names = self._events, self._names
+        if events or names or decisions or draws:
+            self._events, self._names = [], []
+            self._written_decisions += len(decisions)
+            self._written_draws += len(draws)
+            self._journal.append(events, names, decisions, draws)
 
     def _ordinal(self, kind: str, text: str | None) -> int | None:
         if text is None:
