@@ -179,8 +179,7 @@ def _live(spec: HandSpec, end: socket.socket) -> None:
 
 def _play(spec: HandSpec, gate: ActorGate, connection: PGconn, role: Role) -> Role:
     """Play a role until the next one comes, and return that."""
-    for statement in role.setup:
-        libpq.expect(libpq.run(connection, statement), f"preparing the session of {role.identity}")
+    libpq.expect(libpq.run(connection, "; ".join(role.setup)), f"preparing the session of {role.identity}")
     client = Client(Session(connection, gate, spec.design, spec.superuser), spec.design, spec.workload, role.identity)
     program, rest_point = program_of(role.program, spec.design)
     acted = False
