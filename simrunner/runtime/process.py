@@ -33,6 +33,7 @@ from simrunner.runtime.programs import perform, program_of
 from simrunner.runtime.session import ConnectionLost, Session
 
 _PR_SET_PDEATHSIG = 1
+_STAT_BYTES = 1024
 _OURS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that the coordinator handles."""
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -109,10 +110,16 @@ def has_ended(pid: int, timeout_ms: float = 0.0) -> bool:
 def is_asleep(pid: int) -> bool:
     """Whether a process of this machine waits for something; one that runs, or could if it had a processor, does not."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_text()
+        descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY)  # a tenth of the cost of Path.read_text
     except OSError:
         return True
-    return text.rpartition(")")[2].split(None, 1)[0] != "R"
+    try:
+        text = os.read(descriptor, _STAT_BYTES)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return text.rpartition(b")")[2][1:2] != b"R"
 
 
 def die_with(parent: int) -> None:
