@@ -108,11 +108,11 @@ def test_waiters_and_load_change_nothing(cluster: Cluster, tmp_path: Path) -> No
 def test_ties_fall_alike_in_a_reused_database_and_in_fresh_ones(cluster: Cluster, tmp_path: Path) -> None:
     """Without a tie-breaker the physical state decides who is claimed: a reset has to restore it."""
     wanted = ties(tmp_path)
-    found = set(hashes(cluster, tmp_path, *[wanted] * 12))
+    found = set(hashes(cluster, tmp_path, *[wanted] * 20))
     again = ties(tmp_path, reuse=True)
     with create(cluster, "reused") as database:
         found.add(run(database, tmp_path, wanted).sha256)
-        found.update(run(database, tmp_path, again).sha256 for _ in range(119))
+        found.update(run(database, tmp_path, again).sha256 for _ in range(399))
     assert len(found) == 1
 
 
