@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from simrunner.errors import InputError, TapeError, WorkloadError
+from simrunner.errors import InputError, RunFolderError, TapeError, WorkloadError
 from simrunner.model.workload import FaultSpec
 from simrunner.runtime.performance import Request
 from simrunner.search.campaign import Budget, Campaign, check_given, check_same, identity_of, request_of
@@ -144,6 +144,15 @@ def test_what_has_changed_is_told(tmp_path: Path, base: Request) -> None:
         pytest.raises(TapeError, match="cannot be resumed: design and workload changed since it began"),
     ):
         check_same(other, base)
+
+
+def test_a_campaign_that_is_going_on_is_not_resumed(tmp_path: Path, base: Request) -> None:
+    with campaign_folder(tmp_path, base) as going:
+        with pytest.raises(RunFolderError, match="is still running"):
+            RunFolder.reopen(going.path)
+        path = going.path
+    with RunFolder.reopen(path) as again:
+        assert again.is_owner
 
 
 def figures(tmp_path: Path, base: Request, results: Sequence[ScheduleResult], campaign: Campaign = SMOKE) -> Figures:
