@@ -13,6 +13,7 @@ from msgspec import structs
 
 from simrunner.errors import Divergence, ServerError
 from simrunner.runtime import database, libpq
+from simrunner.runtime.actors import lanes_of
 from simrunner.runtime.database import Database
 from simrunner.runtime.performance import Request
 from simrunner.runtime.stage import Stage
@@ -44,11 +45,14 @@ class Assignment:
 
 
 class Theatre:
-    """A database and the stage on it, made anew when a schedule has left it of no use."""
+    """A database and the stage on it, made anew when a schedule has left it of no use.
+
+    `spares` processes are forked ahead, for those that a schedule kills.
+    """
 
     def __init__(self, own: Database, base: Request, spares: int) -> None:
         self.cluster = own.cluster
-        self._spares = spares  # processes forked ahead, for those that a schedule kills
+        self._processes = len(lanes_of(base.workload)) + spares
         self._own = own
         self._base = base
         self._stage: Stage | None = None
@@ -85,7 +89,7 @@ class Theatre:
             self._used = True
             base = self._base
             self._stage = Stage(self._own, base.design, base.workload, keep=True, coalesce=base.coalesce)
-        self._stage.stock(self._spares)
+        self._stage.stock(self._processes)
         return self._stage
 
     def _answers(self) -> bool:
