@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -99,7 +100,7 @@ def test_a_full_disk_under_the_output_is_an_error(tmp_path: Path) -> None:
 
 
 def test_closed_output(tmp_path: Path) -> None:
-    code = f"exec {sys.executable} -m simrunner list faults >&- 2>&-"
+    code = f"exec {shlex.quote(sys.executable)} -m simrunner list faults >&- 2>&-"
     assert subprocess.run(["sh", "-c", code], cwd=tmp_path, check=False).returncode == 0
 
 
