@@ -27,7 +27,7 @@ from simrunner.model.design import Design
 from simrunner.model.workload import Workload
 from simrunner.runtime import libpq
 from simrunner.runtime.client import Client
-from simrunner.runtime.gate import ActorGate, PipeGate
+from simrunner.runtime.gate import ActorGate, Gate, PipeGate
 from simrunner.runtime.messages import BARRIER, ROUND, Intent, Order, Role
 from simrunner.runtime.programs import perform, program_of
 from simrunner.runtime.session import ConnectionLost, Session
@@ -57,7 +57,7 @@ class Process(NamedTuple):
     pid: int
     started: int
     """Start time in clock ticks since boot: tells this process from a later one with the same pid."""
-    gate: PipeGate
+    gate: Gate
 
 
 def spawn(spec: HandSpec) -> Process:

@@ -61,11 +61,6 @@ class Campaign(msgspec.Struct, frozen=True):
     postgres: int = 18
     """Major version of the server."""
 
-    @property
-    def is_exhaustive(self) -> bool:
-        """Whether it runs every schedule that there is."""
-        return self.strategy == EXHAUSTIVE
-
 
 class Identity(msgspec.Struct, frozen=True):
     """What must still be the same when a campaign is resumed; keys of run.json."""
