@@ -135,6 +135,7 @@ def test_a_signal_that_was_ignored_stays_ignored() -> None:
     try:
         with interruptible():
             signal.raise_signal(signal.SIGHUP)
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
 
