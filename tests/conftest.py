@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -9,6 +10,13 @@ import pytest
 from simrunner.runtime import server
 from simrunner.runtime.cluster import Cluster
 from simrunner.runtime.database import Database, create
+
+
+def pytest_configure() -> None:
+    """Hear the signals that a caller may have had ignored, as nohup(1) and a shell's background jobs do: commands inherit that."""
+    for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
