@@ -13,7 +13,7 @@ from simrunner.runtime.database import Database, create
 
 
 def pytest_configure() -> None:
-    """Hear the signals that a caller may have had ignored, as nohup(1) and a shell's background jobs do: commands inherit that."""
+    """Hear signals that the caller had ignored, as nohup(1) and background jobs of a shell do: commands would inherit that."""
     for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
         if signal.getsignal(number) is signal.SIG_IGN:
             signal.signal(number, handler)
