@@ -41,6 +41,7 @@ KINDS = (
     "process-start",
     "process-end",  # value: how it ended
     "backend-gone",  # the server process of a dead session has left; its locks are free
+    "session-start",  # a living process that lost its session has another
     "server-restart",
 )
 

@@ -21,6 +21,9 @@ ANALYZE = "analyze"  # ANALYZE the state tables
 UNPLANNED = "unplanned-crash"
 """Label of a KILL that nobody decided: the actor was found dead between two decisions. Value of its fault event."""
 
+UNPLANNED_LOSS = "unplanned-session-end"
+"""Value of the fault event of a session that ended under a living actor, although nobody decided it."""
+
 DECISIONS = (STEP, KILL, ADVANCE, WAKE, ROUND, VACUUM, ANALYZE)
 """The closed set of commands that strategies and faults return and the runtime executes."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from simrunner.model.design import Design
@@ -18,6 +19,8 @@ class Client:
     workload: Workload
     identity: str
     """Worker and incarnation, e.g. `worker-a.2`: what the design stores as the owner."""
+    connect: Callable[[], Session]
+    """Open the next session, once one has ended."""
     claims: int = 0
     subject: Subject = field(default_factory=Subject)
     """Scripted session: the job and token of its last claim."""
@@ -25,6 +28,11 @@ class Client:
     """Scripted session: what the transaction that the script holds open has done; None: there is none."""
     holds_claim: bool = False
     """Scripted session: a claim has begun the open transaction, because the design does the work inside it."""
+
+    def reconnect(self) -> None:
+        """Go on with a new session: what was open in the old one is gone."""
+        self.session = self.connect()
+        self.open_operation, self.holds_claim = None, False
 
     def next_token(self) -> str:
         """A token unique to the attempt: identity and claim ordinal."""

@@ -10,17 +10,13 @@ from __future__ import annotations
 from dataclasses import replace
 from time import monotonic
 
-from simrunner.errors import ServerError
 from simrunner.limits import LIMITS
 from simrunner.model.operations import CRASH_POINTS
 from simrunner.model.tape import KILL, UNPLANNED, Decision
 from simrunner.model.view import LaneState
-from simrunner.runtime import commits, process, stepping, waiting
+from simrunner.runtime import process, sessions, stepping, waiting
 from simrunner.runtime.messages import Returned, Write
 from simrunner.runtime.world import Ghost, Lane, World
-
-_LOOK_MS = 1.0
-"""A backend of this machine is waited for so long before it is asked what it waits for."""
 
 
 def kill(world: World, lane: Lane, label: str | None) -> None:
@@ -50,14 +46,12 @@ def has_left(world: World, remains: Lane) -> bool:
     Such a backend cannot notice that its client has gone. Raises ServerError if it neither waits nor leaves.
     """
     deadline = monotonic() + LIMITS.backend_gone_seconds
-    while not _is_gone(world, remains.backend_pid):
+    while not sessions.is_gone(world, remains.backend_pid):
         if waiting.is_held_up(world, remains):
             return False
         if monotonic() > deadline:
-            raise _does_not_leave(remains)
-    record_gone(world, remains)
-    commits.record_new(world)
-    world.transactions.pop((remains.backend_pid, remains.begun), None)
+            raise sessions.does_not_leave(remains)
+    sessions.record_ended(world, remains)
     return True
 
 
@@ -73,39 +67,15 @@ def record_death(world: World, lane: Lane, ended: str) -> Lane:
     return remains
 
 
-def wait_until_gone(world: World, remains: Lane) -> None:
-    """Return when a dead actor's backend has left pg_stat_activity. Raises ServerError if it does not."""
-    deadline = monotonic() + LIMITS.backend_gone_seconds
-    while not _is_gone(world, remains.backend_pid):
-        if monotonic() > deadline:
-            raise _does_not_leave(remains)
-
-
-def _is_gone(world: World, backend_pid: int) -> bool:
-    """Whether a backend has left pg_stat_activity. One of this machine has done so before its process ends."""
-    if world.can_signal_backends and not process.has_ended(backend_pid, _LOOK_MS):
-        return False
-    return not world.observer.is_alive(backend_pid)
-
-
-def record_gone(world: World, remains: Lane) -> None:
-    """Record that a dead actor's session has ended, and with it the transaction that it left open."""
-    world.recorder.event("backend-gone", **{**remains.who(), "os_pid": None})
-
-
 def _bury(world: World, lane: Lane) -> None:
     if lane.process is None:
         return
     ended = process.kill(lane.process)
     lane.process.gate.close()
     remains = record_death(world, lane, ended)
-    if not has_left(world, remains):
+    if remains.backend_pid and not has_left(world, remains):
         remains.process = None
         world.orphans.append(remains)
-
-
-def _does_not_leave(remains: Lane) -> ServerError:
-    return ServerError(f"backend {remains.backend_pid} of the dead {remains.actor} did not leave; it may hold locks")
 
 
 def _leave_ghost(world: World, lane: Lane) -> None:

@@ -96,7 +96,8 @@ class ActorGate:
 
     def __init__(self, end: socket.socket, backend_pid: int, *, coalesce: bool = False) -> None:
         self._end = end
-        self._backend_pid = backend_pid
+        self.backend_pid = backend_pid
+        """Of the session that the actor uses now."""
         self._coalesce = coalesce
         self._deferred: list[Intent] = []
         self._outcomes: list[Outcome] = []
@@ -115,7 +116,7 @@ class ActorGate:
         if points:
             intent = replace(intent, crash_point=points[0])
         waits = not self.free or (intent.crash_point is not None and intent.crash_point == self.stop_at)
-        report = Report(tuple(self._outcomes), intent, waits, self._backend_pid, tuple(self._deferred))
+        report = Report(tuple(self._outcomes), intent, waits, self.backend_pid, tuple(self._deferred))
         self._outcomes, self._deferred = [], []
         packet = self._exchange(encode(report), waits)
         if packet is not None:

@@ -60,6 +60,8 @@ class Outcome(Struct, array_like=True, frozen=True):
     rows: int
     returned: tuple[Returned, ...]
     duration_us: int
+    lost: bool = False
+    """The session ended under it: the client does not know whether it happened."""
 
 
 class Report(Struct, array_like=True, frozen=True):
@@ -117,8 +119,8 @@ class Role(Struct, array_like=True, frozen=True):
     actor: str
     incarnation: int
     program: str
-    setup: tuple[str, ...]
-    """Statements with which its session begins."""
+    seed: int
+    """Of the run: the random functions of its sessions follow from it."""
 
     @property
     def identity(self) -> str:

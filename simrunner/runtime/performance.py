@@ -13,13 +13,13 @@ from simrunner.faults import plan
 from simrunner.history.context import AuditRow
 from simrunner.limits import LIMITS
 from simrunner.model.design import Design
-from simrunner.model.draws import Draws, stream_of
+from simrunner.model.draws import Draws
 from simrunner.model.event import OBSERVER
 from simrunner.model.job import JobRow
 from simrunner.model.tape import Decision
 from simrunner.model.view import ArmedFault
 from simrunner.model.workload import Workload
-from simrunner.runtime import actors, clock, libpq, phases, process, setup, waking
+from simrunner.runtime import actors, libpq, phases, process, setup, waking
 from simrunner.runtime.committed import Committed
 from simrunner.runtime.messages import Role
 from simrunner.runtime.phases import Course
@@ -88,9 +88,7 @@ def _world(request: Request, stage: Stage, ledger: Ledger, pace: Callable[[], No
     armed = plan.arm(workload, [lane.actor for lane in lanes if lane.program == "worker"], draws)
 
     def cast(lane: Lane) -> Process:
-        name = f"{lane.actor}.{lane.incarnation}"
-        begin = (_seed_session(request.seed, name), f"SET application_name = {libpq.literal(f'simrunner:{lane.actor}')}")
-        return stage.cast(Role(lane.actor, lane.incarnation, lane.program, begin))
+        return stage.cast(Role(lane.actor, lane.incarnation, lane.program, request.seed))
 
     recorder.event("run", actor=OBSERVER, value="start")
     recorder.event("phase", actor=OBSERVER, value="setup")
@@ -174,8 +172,3 @@ def _end_all(world: World) -> None:
             world.observer.terminate(lane.backend_pid)
         while any(world.observer.is_alive(lane.backend_pid) for lane in left) and monotonic() < deadline:
             continue
-
-
-def _seed_session(seed: int, name: str) -> str:
-    """The seed of a session's random functions: one per actor and incarnation."""
-    return clock.set_seed(stream_of(seed, f"session/{name}").random())

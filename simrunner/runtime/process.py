@@ -15,22 +15,23 @@ import socket
 import sys
 import traceback
 from contextlib import suppress
+from itertools import count
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from psycopg import pq
 from psycopg.pq.abc import PGconn
 
 from simrunner.errors import ServerError
 from simrunner.model.design import Design
+from simrunner.model.draws import stream_of
 from simrunner.model.workload import Workload
-from simrunner.runtime import libpq
+from simrunner.runtime import clock, libpq
 from simrunner.runtime.client import Client
 from simrunner.runtime.gate import ActorGate, Gate, PipeGate
 from simrunner.runtime.messages import BARRIER, ROUND, Intent, Order, Role
 from simrunner.runtime.programs import perform, program_of
-from simrunner.runtime.session import ConnectionLost, Session
+from simrunner.runtime.session import Session
 
 _PR_SET_PDEATHSIG = 1
 _STAT_BYTES = 1024
@@ -146,8 +147,6 @@ def _child(spec: HandSpec, end: socket.socket, coordinator: int) -> NoReturn:
         code = 0
     except SystemExit:
         code = 0
-    except ConnectionLost:
-        code = 4
     except ServerError as error:
         code = 4
         sys.stderr.write(f"an actor ended: {error}\n")
@@ -177,20 +176,45 @@ def _detach(keep: int, coordinator: int) -> None:
 
 
 def _live(spec: HandSpec, end: socket.socket) -> None:
-    connection = libpq.connect(spec.conninfo)
-    gate = ActorGate(end, connection.backend_pid, coalesce=spec.coalesce)
-    role = _role(gate.next_order(Intent(ROUND)))
+    sessions = _Sessions(spec, libpq.connect(spec.conninfo), end)
+    role = _role(sessions.gate.next_order(Intent(ROUND)))
     while True:
-        role = _play(spec, gate, connection, role)
+        role = _play(spec, sessions, role)
 
 
-def _play(spec: HandSpec, gate: ActorGate, connection: PGconn, role: Role) -> Role:
+class _Sessions:
+    """The sessions of a process, one after another: the next is opened when one was lost."""
+
+    def __init__(self, spec: HandSpec, connection: PGconn, end: socket.socket) -> None:
+        self._spec = spec
+        self._connection = connection
+        self.gate = ActorGate(end, connection.backend_pid, coalesce=spec.coalesce)
+
+    def first(self, role: Role) -> Session:
+        """The present session in a role. Raises ServerError."""
+        return self._prepared(role, role.identity)
+
+    def next(self, role: Role, number: int) -> Session:
+        """Another session in the same role, whose number says which. Raises ServerError."""
+        self._connection.finish()
+        self._connection = libpq.connect(self._spec.conninfo)
+        self.gate.backend_pid = self._connection.backend_pid
+        return self._prepared(role, f"{role.identity}/{number}")
+
+    def _prepared(self, role: Role, name: str) -> Session:
+        seed = clock.set_seed(stream_of(role.seed, f"session/{name}").random())
+        named = f"SET application_name = {libpq.literal(f'simrunner:{role.actor}')}"
+        libpq.expect(libpq.run(self._connection, f"{seed}; {named}"), f"preparing the session of {role.identity}")
+        return Session(self._connection, self.gate, self._spec.design, self._spec.superuser)
+
+
+def _play(spec: HandSpec, sessions: _Sessions, role: Role) -> Role:
     """Play a role until the next one comes, and return that."""
-    libpq.expect(libpq.run(connection, "; ".join(role.setup)), f"preparing the session of {role.identity}")
-    client = Client(Session(connection, gate, spec.design, spec.superuser), spec.design, spec.workload, role.identity)
+    gate, numbers = sessions.gate, count(2)
+    client = Client(sessions.first(role), spec.design, spec.workload, role.identity, lambda: sessions.next(role, next(numbers)))
     program, rest_point = program_of(role.program, spec.design)
     acted = False
-    while connection.status == pq.ConnStatus.OK:
+    while True:
         order = gate.next_order(Intent(ROUND, crash_point=rest_point if acted else None))
         if order.role is not None:
             return order.role
@@ -201,7 +225,6 @@ def _play(spec: HandSpec, gate: ActorGate, connection: PGconn, role: Role) -> Ro
             spec.barriers[order.barrier].wait()
             gate.free, gate.stop_at = True, order.stop_at
         acted = perform(client, program, order)
-    raise ConnectionLost("the server closed the connection")
 
 
 def _role(order: Order) -> Role:

@@ -8,7 +8,7 @@ from simrunner.model.design import Design
 from simrunner.runtime.acting import act, let_go
 from simrunner.runtime.client import Client
 from simrunner.runtime.messages import Order, Returned, Write
-from simrunner.runtime.session import StatementFailed, Subject, Transaction, Values
+from simrunner.runtime.session import ConnectionLost, StatementFailed, Subject, Transaction, Values
 
 COMPLETE_POINTS = ("after-effect-before-complete", "after-complete-before-commit")
 """Crash points at the BEGIN and at the COMMIT of a completion."""
@@ -110,10 +110,16 @@ def program_of(kind: str, design: Design) -> tuple[Program, str | None]:
 
 
 def perform(client: Client, program: Program, order: Order) -> bool:
-    """Run a program once. A failed statement ends the opportunity: the transaction was rolled back and recorded."""
+    """Run a program once. A failed statement ends the opportunity: the transaction was rolled back and recorded.
+
+    So does the end of the session, and the client opens another: a claim that was under way is unknown to it.
+    """
     try:
         return program(client, order)
     except StatementFailed:
+        return False
+    except ConnectionLost:
+        client.reconnect()
         return False
 
 
@@ -164,11 +170,18 @@ def _write(
     before: str | None = None,
     before_commit: str | None = None,
 ) -> None:
+    """Write about a claim that the client knows of; where the session ends under it, once more in the next session."""
     if not client.design.offers(operation):
         return
-    with client.session.transaction(operation, subject, before) as transaction:
-        transaction.run(client.design.operations[operation], _write_values(client, subject, worker_id))
-        transaction.commit_point = before_commit
+    while True:
+        try:
+            with client.session.transaction(operation, subject, before) as transaction:
+                transaction.run(client.design.operations[operation], _write_values(client, subject, worker_id))
+                transaction.commit_point = before_commit
+        except ConnectionLost:
+            client.reconnect()
+        else:
+            return
 
 
 def _write_inside(

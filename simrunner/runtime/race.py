@@ -20,7 +20,7 @@ from simrunner.limits import LIMITS
 from simrunner.model.operations import WORKER_CRASH_POINTS
 from simrunner.model.tape import KILL, UNPLANNED, Decision
 from simrunner.model.view import ArmedFault, LaneState
-from simrunner.runtime import commits, crashes, process, stepping
+from simrunner.runtime import commits, crashes, process, sessions, stepping
 from simrunner.runtime.messages import BARRIER, ROUND, Go, Order, Report
 from simrunner.runtime.world import Lane, World
 
@@ -167,7 +167,7 @@ def _free_stuck(race: Race) -> None:
 def _record(world: World, race: Race) -> None:
     for lane, told in race.told:
         if isinstance(told, str):
-            crashes.wait_until_gone(world, lane)
+            sessions.wait_until_gone(world, lane)
     commits.read_new(world)
     for lane, told in race.told:
         if isinstance(told, Report):
@@ -194,6 +194,6 @@ def _record_end(world: World, race: Race, lane: Lane, ended: str) -> None:
         lane.process.gate.close()
     key = (lane.backend_pid, lane.begun)
     remains = crashes.record_death(world, lane, ended)
-    crashes.record_gone(world, remains)
+    sessions.record_gone(world, remains)
     commits.record_until(world, key)
     world.transactions.pop(key, None)

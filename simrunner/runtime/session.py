@@ -159,7 +159,7 @@ class Session:
         go = self._gate.park(intent)
         if self._deferred_begin is not None:
             begin, self._deferred_begin = self._deferred_begin, None
-            libpq.expect(self._begin(begin, go), "beginning a transaction")
+            self._expect(self._begin(begin, go), "beginning a transaction")
         return go
 
     def _begin(self, begin: str, go: Go) -> Reply:
@@ -178,17 +178,22 @@ class Session:
             self._fast_deadlock = go.fast_deadlock
 
     def _set(self, sql: str) -> None:
-        libpq.expect(libpq.run(self._connection, sql), "setting up a step")
+        self._expect(libpq.run(self._connection, sql), "setting up a step")
+
+    def _expect(self, reply: Reply, doing: str) -> None:
+        if self._connection.status == pq.ConnStatus.OK:  # else the statement that follows tells that the session has ended
+            libpq.expect(reply, doing)
 
     def _finish(self, intent: Intent, reply: Reply, returned: tuple[Returned, ...]) -> None:
         elapsed = self._gate.elapsed_us()
-        self._gate.finish(Outcome(intent, reply.sqlstate, reply.message, reply.affected, returned, elapsed))
-        if reply.sqlstate is not None and self._connection.status != pq.ConnStatus.OK:
+        lost = reply.sqlstate is not None and self._connection.status != pq.ConnStatus.OK
+        self._gate.finish(Outcome(intent, reply.sqlstate, reply.message, reply.affected, returned, elapsed, lost))
+        if lost:
             raise ConnectionLost(reply.message)
 
 
 class ConnectionLost(Exception):
-    """The server closed the connection; the actor cannot go on."""
+    """The session has ended under a statement: whether that happened is not known."""
 
 
 def _is_fed(statement: Statement, columns: tuple[str, ...]) -> bool:

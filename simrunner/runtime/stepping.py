@@ -7,7 +7,7 @@ from typing import Any
 
 from simrunner.model.event import OBSERVER
 from simrunner.model.view import LaneState
-from simrunner.runtime import clock, commits, libpq
+from simrunner.runtime import clock, commits, libpq, sessions
 from simrunner.runtime.messages import ROUND, Intent, Outcome, Report, Returned
 from simrunner.runtime.observer import Candidate
 from simrunner.runtime.world import Lane, TransactionInfo, World
@@ -24,7 +24,7 @@ def begin(world: World, lane: Lane, intent: Intent) -> None:
     """Record that a step is about to be taken."""
     if intent.statement is None:
         return
-    if intent.statement == "BEGIN":
+    if intent.statement == "BEGIN" and lane.backend_pid:
         _begin_transaction(world, lane, intent)
     elif intent.operation is not None and lane.begun:
         _name_transaction(world, lane, intent.operation)
@@ -47,6 +47,8 @@ def finish(world: World, lane: Lane, report: Report) -> None:
     """Record a step's outcome and park the actor at its next one."""
     for outcome in report.outcomes:
         _record_outcome(world, lane, outcome)
+    if report.backend_pid != lane.backend_pid:
+        sessions.begin_next(world, lane, report.backend_pid)
     lane.pending = None
     lane.blockers = ()
     lane.intent, lane.deferred = report.intent, report.deferred
@@ -144,6 +146,10 @@ def _record_outcome(world: World, lane: Lane, outcome: Outcome) -> None:
     columns = _statement_columns(world, lane, intent)
     if lane.state is LaneState.BLOCKED:
         world.recorder.event("freed", **columns)
+    if outcome.lost:
+        world.recorder.event("unknown", **columns, note=outcome.message)
+        sessions.lose(world, lane)
+        return
     if outcome.sqlstate is None:
         world.recorder.event("ok", **columns, rows=outcome.rows, duration_us=outcome.duration_us)
     else:
@@ -202,9 +208,7 @@ def _end_transaction(world: World, lane: Lane, intent: Intent, outcome: Outcome)
     else:
         commits.record_new(world)
     world.transactions.pop((lane.backend_pid, lane.begun), None)
-    lane.txn = lane.txn_time = lane.snapshot_seq = None
-    lane.keeps_snapshot = False
-    lane.claimed = ()
+    lane.end_transaction()
 
 
 def _statement_columns(world: World, lane: Lane, intent: Intent) -> dict[str, Any]:

@@ -53,6 +53,7 @@ class Lane:
     """What to do with the opportunity of this round, handed over at its first step."""
     session: int | None = None
     backend_pid: int = 0
+    """0: its session has ended, which it has not noticed."""
     begun: int = 0
     """Transactions that the session began."""
     txn: int | None = None
@@ -67,6 +68,12 @@ class Lane:
     """Acknowledged claims that it has not completed, by job and token: a batch has one token."""
     claimed: tuple[Returned, ...] = ()
     """What its open claim transaction returned."""
+
+    def end_transaction(self) -> None:
+        """Forget the transaction that has ended."""
+        self.txn = self.txn_time = self.snapshot_seq = None
+        self.keeps_snapshot = False
+        self.claimed = ()
 
     def view(self) -> LaneView:
         """What a strategy sees of it."""

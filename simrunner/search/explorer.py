@@ -15,7 +15,7 @@ from simrunner.errors import StepStuck
 from simrunner.history.digest import history_sha256
 from simrunner.history.history import History
 from simrunner.model.event import Event
-from simrunner.model.tape import KILL, STEP, UNPLANNED, Decision, Draw
+from simrunner.model.tape import KILL, STEP, UNPLANNED, UNPLANNED_LOSS, Decision, Draw
 from simrunner.model.verdict import RunVerdict, Verdict
 from simrunner.runtime.performance import Final, Request, perform
 from simrunner.runtime.phases import Course
@@ -64,7 +64,8 @@ class Played(NamedTuple):
 def play(stage: Stage, request: Request, number: int) -> Played:
     """Run one schedule on a stage, which is reset first if it was used, and judge it.
 
-    A step that got stuck and an actor that died by itself make the schedule unknown; after the former the stage is of no use.
+    A step that got stuck, and an actor that died or lost its session by itself, make the schedule unknown; after the former the
+    stage is of no use.
     Raises EnvironmentFailure.
     """
     began_ns = perf_counter_ns()
@@ -75,15 +76,20 @@ def play(stage: Stage, request: Request, number: int) -> Played:
         final = perform(request, stage, memory, lambda world: _UNWATCHED, lambda: None)
     except StepStuck as error:
         return Played(unknown(request, number, memory, str(error), began_ns), request, memory, None, None)
-    dead = next((event for event in memory.events if event.kind == "fault" and event.value == UNPLANNED), None)
-    if dead is not None:
-        reason = f"{dead.actor} died by itself, or was killed from outside, at event {dead.seq}"
+    ended = next((event for event in memory.events if event.kind == "fault" and event.value in _BY_ITSELF), None)
+    if ended is not None:
+        reason = f"{ended.actor} {_BY_ITSELF[ended.value or '']}, at event {ended.seq}"
         return Played(unknown(request, number, memory, reason, began_ns), request, memory, final, None)
     verdict = verdict_of(request, memory, final)
     judged = _judged(_result(request, number, memory, began_ns), final, verdict, began_ns)
     return Played(judged, request, memory, final, verdict)
 
 
+_BY_ITSELF = {
+    UNPLANNED: "died by itself, or was killed from outside",
+    UNPLANNED_LOSS: "lost its session, which it ended itself or somebody from outside did",
+}
+"""What a fault that nobody decided means, by its event's value."""
 _UNWATCHED = Course(lambda world: None, lambda phase, round_, rounds: None, concurrent=False)
 
 

@@ -111,14 +111,14 @@ def test_what_never_works_ends_the_campaign(database: Database, monkeypatch: pyt
 
 
 def test_a_claim_that_ends_its_own_session(cluster: Cluster, tmp_path: Path) -> None:
-    """Each time worker-b dies by itself: unknown, and the reason says who."""
+    """Each time worker-b loses its session by itself: unknown, and the reason says who."""
     sql = "SELECT pg_terminate_backend(pg_backend_pid()) WHERE :'worker_id' LIKE 'worker-b.%';\n"
     base = base_of(design_folder(tmp_path, {"claim": sql + CLAIM}))
     source = Seeded(base, 0)
     with create(cluster, "dying") as database, closing(Theatre(database, base, 1)) as theatre:
         results = [theatre.play(source.request(number), number).result for number in range(3)]
     assert {result.verdict for result in results} == {"unknown"}
-    assert all("worker-b died by itself" in (result.error or "") for result in results)
+    assert all("worker-b lost its session" in (result.error or "") for result in results)
 
 
 def test_what_is_measured(database: Database) -> None:
