@@ -9,6 +9,7 @@ from simrunner.checkers import (
     as_scripted,
     attempts_accounted,
     claim_atomic,
+    claim_batch_bound,
     claim_durable,
     claim_order,
     effect_once,
@@ -49,6 +50,9 @@ CHECKERS: tuple[Checker, ...] = (
     Checker("single-live-claim", "nobody claims a job while another claim of it is valid", single_live_claim.check, "claim"),
     Checker("claim-atomic", "a claim that did not commit leaves nothing behind", claim_atomic.check, "claim"),
     Checker("claim-durable", "an acknowledged claim stays until a transition ends it", claim_durable.check, "claim"),
+    Checker(
+        "claim-batch-bound", "a claim takes no more than its batch, and delivers all of it", claim_batch_bound.check, "claim"
+    ),
     Checker("fenced-writes", "an owner that lost its claim changes nothing any more", fenced_writes.check, "complete"),
     Checker("fenced-recovery", "a recovery changes only what is still as its read saw it", fenced_recovery.check),
     Checker("lease-honoured", "nobody takes a job away before its stored expiry", lease_honoured.check),
