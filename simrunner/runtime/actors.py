@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from simrunner.errors import ServerError
-from simrunner.limits import LIMITS
 from simrunner.model.view import LaneState
 from simrunner.model.workload import Workload
-from simrunner.runtime import process
-from simrunner.runtime.messages import Enqueue, Order, Write
+from simrunner.runtime.messages import ROUND, Enqueue, Intent, Order, Write
 from simrunner.runtime.world import Lane, World
 
 RECOVERY = ("recover", "recover-read")
@@ -27,13 +24,15 @@ def lanes_of(workload: Workload) -> list[Lane]:
 
 
 def start(world: World, lanes: Iterable[Lane]) -> None:
-    """Start the next incarnation of every given actor that has no process, and wait until each is parked."""
-    fresh = [lane for lane in lanes if lane.process is None]
-    for lane in fresh:
+    """Start the next incarnation of every given actor that has no process; each rests. Raises ServerError."""
+    for lane in [lane for lane in lanes if lane.process is None]:
         lane.incarnation += 1
-        lane.process = world.cast(lane)
-    for lane in fresh:
-        _welcome(world, lane)
+        lane.process = one = world.cast()
+        lane.role = world.role(lane)
+        world.sessions_used += 1
+        lane.session, lane.backend_pid, lane.begun = world.sessions_used, one.backend_pid, 0
+        lane.intent, lane.state = Intent(ROUND), LaneState.RESTING
+        world.recorder.event("process-start", **lane.who(), value=lane.program)
 
 
 def order_round(world: World, number: int, *, producing: bool, working: bool) -> None:
@@ -78,19 +77,6 @@ def new_jobs(world: World, jobs: int, priority: int) -> tuple[Enqueue, ...]:
     first = world.next_job
     world.next_job += jobs
     return tuple(Enqueue(str(job), f"job-{job}", priority, f"synthetic-job-{job}") for job in range(first, world.next_job))
-
-
-def _welcome(world: World, lane: Lane) -> None:
-    if lane.process is None or not lane.process.gate.wait(LIMITS.step_seconds * 1000):
-        raise ServerError(f"{lane.actor} did not get ready within {LIMITS.step_seconds:.0f} s")
-    report = lane.process.gate.receive()
-    if report is None:
-        ended = process.reap(lane.process)
-        raise ServerError(f"{lane.actor} ended before it was ready ({ended}); its reason stands above")
-    world.sessions_used += 1
-    lane.session, lane.backend_pid, lane.begun = world.sessions_used, report.backend_pid, 0
-    lane.intent, lane.state = report.intent, LaneState.RESTING
-    world.recorder.event("process-start", **lane.who(), value=lane.program)
 
 
 def _letter(number: int) -> str:

@@ -30,6 +30,8 @@ class Cluster:
     named: str | None = None
     """The empty database that the user named on purpose: runs use it instead of one that simrunner creates."""
     postmaster_pid: int | None = None
+    slot: int = 0
+    """Of an embedded server: commands that run at the same time have different ones."""
 
     def conninfo(self, dbname: str, who: str = "admin", options: str = "") -> str:
         """Return a connection string. `who` follows `simrunner:` in application_name; `options` are server settings."""

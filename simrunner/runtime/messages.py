@@ -136,7 +136,7 @@ class Order(Struct, array_like=True, frozen=True):
     writes: tuple[Write, ...] = ()
     action: Action | None = None
     role: Role | None = None
-    """Take this role and park again; nothing else is done."""
+    """Take this role first. The first order of every incarnation has one."""
     barrier: int | None = None
     """Concurrent round: align at this barrier, then run without parking. An Order in the Go at that gate calls it off."""
     stop_at: str | None = None

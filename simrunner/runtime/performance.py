@@ -23,7 +23,6 @@ from simrunner.runtime import actors, libpq, phases, process, setup, waking
 from simrunner.runtime.committed import Committed
 from simrunner.runtime.messages import Role
 from simrunner.runtime.phases import Course
-from simrunner.runtime.process import Process
 from simrunner.runtime.recorder import Ledger, Recorder
 from simrunner.runtime.stage import Stage
 from simrunner.runtime.world import Lane, World
@@ -87,8 +86,8 @@ def _world(request: Request, stage: Stage, ledger: Ledger, pace: Callable[[], No
     lanes = actors.lanes_of(workload)
     armed = plan.arm(workload, [lane.actor for lane in lanes if lane.program == "worker"], draws)
 
-    def cast(lane: Lane) -> Process:
-        return stage.cast(Role(lane.actor, lane.incarnation, lane.program, request.seed))
+    def role(lane: Lane) -> Role:
+        return Role(lane.actor, lane.incarnation, lane.program, request.seed)
 
     recorder.event("run", actor=OBSERVER, value="start")
     recorder.event("phase", actor=OBSERVER, value="setup")
@@ -102,13 +101,15 @@ def _world(request: Request, stage: Stage, ledger: Ledger, pace: Callable[[], No
         Committed(),
         _decider(request, armed),
         lanes,
-        cast,
+        stage.cast,
+        role,
         stage.dismiss,
         pace,
         stage.database.can_signal_backends,
         cohort=frozenset(stage.seeded),
         armed=armed,
         barriers=stage.barriers,
+        coalesces=request.coalesce,
     )
     setup.record_seed(world)
     recorder.flush()

@@ -58,7 +58,8 @@ def end(world: World) -> None:
     world.recorder.round = None
     for lane in world.lanes:
         if lane.process is not None:
-            world.recorder.event("process-end", **lane.who(), value=world.dismiss(lane.process))
+            one = lane.process._replace(backend_pid=lane.backend_pid)
+            world.recorder.event("process-end", **lane.who(), value=world.dismiss(one))
             lane.process = None
 
 

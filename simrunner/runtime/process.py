@@ -30,6 +30,7 @@ from simrunner.runtime import clock, libpq
 from simrunner.runtime.client import Client
 from simrunner.runtime.gate import ActorGate, Gate, PipeGate
 from simrunner.runtime.messages import BARRIER, ROUND, Intent, Order, Role
+from simrunner.runtime.processors import Gathering
 from simrunner.runtime.programs import perform, program_of
 from simrunner.runtime.session import Session
 
@@ -50,6 +51,8 @@ class HandSpec(NamedTuple):
     barriers: tuple[Barrier, ...] = ()
     coalesce: bool = False
     """BEGIN and local actions are no steps of their own."""
+    gathering: Gathering | None = None
+    """Of the coordinator's processor; an actor gets ready on any, beside the steps that go on meanwhile."""
 
 
 class Process(NamedTuple):
@@ -59,6 +62,8 @@ class Process(NamedTuple):
     started: int
     """Start time in clock ticks since boot: tells this process from a later one with the same pid."""
     gate: Gate
+    backend_pid: int = 0
+    """Of its connection; 0: it has not reported yet that it is connected."""
 
 
 def spawn(spec: HandSpec) -> Process:
@@ -143,6 +148,8 @@ def _child(spec: HandSpec, end: socket.socket, coordinator: int) -> NoReturn:
     code = 70
     try:
         _detach(end.fileno(), coordinator)
+        if spec.gathering is not None:
+            spec.gathering.leave()
         _live(spec, end)
         code = 0
     except SystemExit:
@@ -177,9 +184,9 @@ def _detach(keep: int, coordinator: int) -> None:
 
 def _live(spec: HandSpec, end: socket.socket) -> None:
     sessions = _Sessions(spec, libpq.connect(spec.conninfo), end)
-    role = _role(sessions.gate.next_order(Intent(ROUND)))
+    order = sessions.gate.next_order(Intent(ROUND))
     while True:
-        role = _play(spec, sessions, role)
+        order = _play(spec, sessions, order, _role(order))
 
 
 class _Sessions:
@@ -208,23 +215,27 @@ class _Sessions:
         return Session(self._connection, self.gate, self._spec.design, self._spec.superuser)
 
 
-def _play(spec: HandSpec, sessions: _Sessions, role: Role) -> Role:
-    """Play a role until the next one comes, and return that."""
+def _play(spec: HandSpec, sessions: _Sessions, order: Order, role: Role) -> Order:
+    """Play a role until the first order of the next one comes, and return that."""
     gate, numbers = sessions.gate, count(2)
     client = Client(sessions.first(role), spec.design, spec.workload, role.identity, lambda: sessions.next(role, next(numbers)))
     program, rest_point = program_of(role.program, spec.design)
-    acted = False
     while True:
+        acted = _takes_part(spec, gate, order) and perform(client, program, order)
         order = gate.next_order(Intent(ROUND, crash_point=rest_point if acted else None))
         if order.role is not None:
-            return order.role
-        acted = False
-        if order.barrier is not None:
-            if gate.park(Intent(BARRIER)).order is not None:
-                continue
-            spec.barriers[order.barrier].wait()
-            gate.free, gate.stop_at = True, order.stop_at
-        acted = perform(client, program, order)
+            return order
+
+
+def _takes_part(spec: HandSpec, gate: ActorGate, order: Order) -> bool:
+    """Align at the barrier of a concurrent round, if the order is one for such. False: the round was called off."""
+    if order.barrier is None:
+        return True
+    if gate.park(Intent(BARRIER)).order is not None:
+        return False
+    spec.barriers[order.barrier].wait()
+    gate.free, gate.stop_at = True, order.stop_at
+    return True
 
 
 def _role(order: Order) -> Role:

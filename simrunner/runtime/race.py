@@ -82,7 +82,7 @@ def _gather(world: World, race: Race) -> bool:
     for lane in race.workers:
         stop = race.stops[lane.actor]
         lane.order = Order(race.number, barrier=race.barrier, stop_at=stop.spec.crash_point if stop else None)
-        _open(lane, Go(world.recorder.now_us, order=lane.order))
+        _open(lane, Go(world.recorder.now_us, order=lane.hand_over(lane.order)))
     ready = [lane for lane in race.workers if _is_ready(race, lane)]
     if len(ready) == len(race.workers):
         return True

@@ -8,7 +8,7 @@ from simrunner.errors import StepStuck
 from simrunner.model.tape import KILL, STEP
 from simrunner.model.view import LaneState, View
 from simrunner.runtime import crashes, stepping, waiting, waking
-from simrunner.runtime.messages import ROUND, Go
+from simrunner.runtime.messages import ROUND, Go, Report
 from simrunner.runtime.waiting import Waited
 from simrunner.runtime.world import Lane, World
 
@@ -18,6 +18,8 @@ def play(world: World, *, may_stay_blocked: bool = False) -> None:
 
     `may_stay_blocked`: a script may leave an actor waiting while others go on.
     """
+    if world.coalesces:
+        _begin(world)
     while _anyone_parked(world):
         world.pace()
         view = notice_deaths(world)
@@ -66,6 +68,24 @@ def _speaking(world: World) -> list[Lane]:
     return [lane for number, lane in gates.items() if number in spoken]
 
 
+def _begin(world: World) -> None:
+    """Hand out all orders at once where the beginning of a round is no step: until its first statement an actor does nothing.
+
+    Raises StepStuck.
+    """
+    begun = [lane for lane in world.lanes if lane.state is LaneState.PARKED]
+    for lane in begun:
+        if lane.process is not None and lane.order is not None:
+            lane.pending, lane.intent = lane.intent, None
+            lane.process.gate.open(Go(world.recorder.now_us, order=lane.hand_over(lane.order)))
+    for lane in begun:
+        report = waiting.outcome(world, lane)
+        if isinstance(report, Report):
+            stepping.finish(world, lane, report)
+        else:
+            crashes.died_in_step(world, lane)
+
+
 def _anyone_parked(world: World) -> bool:
     return any(lane.state is LaneState.PARKED for lane in world.lanes)
 
@@ -78,7 +98,7 @@ def _step(world: World, lane: Lane) -> None:
     stepping.begin_deferred(world, lane)
     stepping.begin(world, lane, intent)
     lane.pending, lane.intent = intent, None
-    order = lane.order if intent.label == ROUND else None
+    order = lane.hand_over(lane.order) if intent.label == ROUND and lane.order is not None else None
     lane.process.gate.open(Go(world.recorder.now_us, bool(world.waiters()), order))
     report = waiting.outcome(world, lane)
     if report is Waited.BLOCKED:

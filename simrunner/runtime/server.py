@@ -39,7 +39,7 @@ def embedded(major: int = 18) -> Iterator[Cluster]:
         folder = binaries(major, account, cache_folder())
         process, socket = _started(slot, major, folder)
         try:
-            yield _prepared(major, socket, process.pid)
+            yield _prepared(slot, major, socket, process.pid)
         finally:
             stop(slot, process)
             remove_socket_folder(slot)
@@ -59,9 +59,9 @@ def _started(slot: Slot, major: int, folder: Path) -> tuple[Popen[bytes], Path]:
     return start(slot, data, folder, server_settings(major))
 
 
-def _prepared(major: int, socket: Path, postmaster_pid: int) -> Cluster:
+def _prepared(slot: Slot, major: int, socket: Path, postmaster_pid: int) -> Cluster:
     parameters = {"host": str(socket), "port": "5432", "user": SUPERUSER}
-    bare = Cluster(major, "", True, True, parameters, embedded=True, postmaster_pid=postmaster_pid)
+    bare = Cluster(major, "", True, True, parameters, embedded=True, postmaster_pid=postmaster_pid, slot=slot.number)
     with administering(bare, bare.maintenance, "preparing the embedded server") as connection:
         drop_leftovers(connection)
         ensure_template(bare, connection)

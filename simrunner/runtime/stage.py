@@ -16,9 +16,9 @@ from simrunner.model.workload import Workload
 from simrunner.runtime import libpq, process, setup
 from simrunner.runtime.database import Database
 from simrunner.runtime.emptying import Emptier
-from simrunner.runtime.messages import Go, Order, Role
 from simrunner.runtime.observer import Observer
 from simrunner.runtime.process import HandSpec, Process
+from simrunner.runtime.processors import Gathering
 from simrunner.runtime.truth import TruthReader
 
 
@@ -44,7 +44,10 @@ class Stage:
         self.database = database
         self.design = design
         self.workload = workload
+        self._gathering = None if concurrent else Gathering(database.cluster)
         self.session = libpq.connect(database.conninfo("observer"))
+        if self._gathering is not None:
+            self._gathering.join(self.session.backend_pid)
         self.is_used = False
         """A run has begun since the first state or the last reset."""
         self._keep = keep
@@ -60,10 +63,11 @@ class Stage:
             self.observer.prepare()
             self.truth = TruthReader(self.session)
         except BaseException:
-            self.session.finish()
+            self._end()
             raise
         self.barriers = _barriers(workload) if concurrent else ()
-        self._spec = HandSpec(database.conninfo("actor"), design, workload, database.superuser, self.barriers, coalesce)
+        conninfo = database.conninfo("actor")
+        self._spec = HandSpec(conninfo, design, workload, database.superuser, self.barriers, coalesce, self._gathering)
 
     def reset(self) -> None:
         """Bring the database back to the physical state in which a run begins. Raises ServerError."""
@@ -76,11 +80,12 @@ class Stage:
         for _ in range(spares - len(self._idle) - len(self._arriving)):
             self._arriving.append(process.spawn(self._spec))
 
-    def cast(self, role: Role) -> Process:
-        """Return a process that is about to report that it has taken a role."""
+    def cast(self) -> Process:
+        """Return a process that rests and takes the role that its next order names."""
         self.is_used = True
         one = self._idle.pop() if self._idle else self._arrived()
-        one.gate.open(Go(0, order=Order(0, role=role)))
+        if self._gathering is not None:
+            self._gathering.join(one.pid, one.backend_pid)
         return one
 
     def dismiss(self, one: Process) -> str:
@@ -97,7 +102,12 @@ class Stage:
             process.kill(one)
             one.gate.close()
         self._idle, self._arriving = [], []
+        self._end()
+
+    def _end(self) -> None:
         self.session.finish()
+        if self._gathering is not None:
+            self._gathering.leave()
 
     def _refill(self) -> None:
         if self._emptier is None:
@@ -110,9 +120,10 @@ class Stage:
         if not one.gate.wait(LIMITS.step_seconds * 1000):
             process.kill(one)
             raise ServerError(f"an actor did not connect within {LIMITS.step_seconds:.0f} s")
-        if one.gate.receive() is None:
+        report = one.gate.receive()
+        if report is None:
             raise ServerError(f"an actor ended before it was connected ({process.reap(one)}); its reason stands above")
-        return one
+        return one._replace(backend_pid=report.backend_pid)
 
 
 def _barriers(workload: Workload) -> tuple[Barrier, ...]:

@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from multiprocessing.synchronize import Barrier
 from typing import Any
 
+from msgspec import structs
+
 from simrunner.model.design import Design
 from simrunner.model.draws import Draws
 from simrunner.model.view import ArmedFault, LaneState, LaneView, View
 from simrunner.model.workload import Workload
 from simrunner.runtime.committed import Committed
-from simrunner.runtime.messages import Intent, Order, Returned, Write
+from simrunner.runtime.messages import Intent, Order, Returned, Role, Write
 from simrunner.runtime.observer import Observer
 from simrunner.runtime.process import Process
 from simrunner.runtime.recorder import Recorder
@@ -51,6 +53,8 @@ class Lane:
     """The step that was let go and has no outcome yet."""
     order: Order | None = None
     """What to do with the opportunity of this round, handed over at its first step."""
+    role: Role | None = None
+    """What its process is to be told with the first order."""
     session: int | None = None
     backend_pid: int = 0
     """0: its session has ended, which it has not noticed."""
@@ -80,6 +84,11 @@ class Lane:
         label = self.intent.label if self.intent else None
         point = self.intent.crash_point if self.intent else None
         return LaneView(self.actor, self.incarnation, self.state, label, point)
+
+    def hand_over(self, order: Order) -> Order:
+        """Return an order as it goes to the process, with the role if it is the first."""
+        role, self.role = self.role, None
+        return order if role is None else structs.replace(order, role=role)
 
     def who(self) -> dict[str, Any]:
         """The event columns that say who acts."""
@@ -114,8 +123,10 @@ class World:
     committed: Committed
     decider: Decider
     lanes: list[Lane]
-    cast: Callable[[Lane], Process]
-    """Give an actor's next incarnation a process."""
+    cast: Callable[[], Process]
+    """Get a process for an actor's next incarnation."""
+    role: Callable[[Lane], Role]
+    """What that process is told to be, with its first order."""
     dismiss: Callable[[Process], str]
     """Take a process back that rests; returns how it ended, as the history tells it."""
     pace: Callable[[], None]
@@ -123,6 +134,8 @@ class World:
     can_signal_backends: bool
     armed: list[ArmedFault] = field(default_factory=list)
     """Faults that have not struck yet."""
+    coalesces: bool = False
+    """BEGIN, local actions and the beginning of a round are no steps of their own."""
     barriers: tuple[Barrier, ...] = ()
     """Concurrent mode: made before the first fork."""
     barrier: int = 0

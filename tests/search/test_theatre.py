@@ -83,7 +83,7 @@ def test_an_idle_process_that_was_killed_costs_one_schedule(database: Database) 
             os.kill(child, signal.SIGKILL)
         broken = theatre.play(source.request(1), 1).result
         assert broken.verdict == "unknown"
-        assert "ended before it was ready" in (broken.error or "")
+        assert "died by itself" in (broken.error or "")
         again = theatre.play(source.request(0), 0).result
         assert (again.verdict, again.sha256) == ("valid", good.sha256)
 
