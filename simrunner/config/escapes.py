@@ -22,18 +22,19 @@ def escapes(design: Design) -> list[str]:
     found: list[str] = []
     for source in design.operations.values():
         place = shown(Path(design.folder) / source.path)
-        for offset, raw in _escaping(source.text, 0):
+        for offset, raw in escaping(source.text):
             found.append(f"{place}:{line_at(source.text, offset)}: {raw} reads the real clock, not the virtual one")
     return found
 
 
-def _escaping(text: str, begin: int) -> Iterator[tuple[int, str]]:
+def escaping(text: str, begin: int = 0) -> Iterator[tuple[int, str]]:
+    """Yield the offset, plus `begin`, and the text of each literal of a SQL text that reads the real clock."""
     for lexeme in _lexemes(text):
         if lexeme.kind is Kind.STRING and _WORDS.search(lexeme.raw):
             yield begin + lexeme.start, lexeme.raw
         elif lexeme.kind is Kind.BODY:
             tag, body = body_of(lexeme)
-            yield from _escaping(body, begin + lexeme.start + len(tag))
+            yield from escaping(body, begin + lexeme.start + len(tag))
 
 
 def _lexemes(text: str) -> Sequence[Lexeme]:
