@@ -10,6 +10,7 @@ from psycopg import sql
 
 from simrunner.errors import ServerError
 from simrunner.runtime.cluster import Cluster
+from simrunner.runtime.secrets import told
 
 
 @contextmanager
@@ -21,11 +22,11 @@ def administering(cluster: Cluster, dbname: str, doing: str) -> Iterator[psycopg
 
 @contextmanager
 def failures(doing: str) -> Iterator[None]:
-    """Turn the driver's errors into ServerError."""
+    """Turn the driver's errors into ServerError, without a password in it."""
     try:
         yield
     except psycopg.Error as error:
-        raise ServerError(f"while {doing}: {str(error).strip()}") from error
+        raise ServerError(told(f"while {doing}: {str(error).strip()}", error)) from error
 
 
 def execute(connection: psycopg.Connection, statement: str, *names: str) -> list[tuple[object, ...]]:

@@ -21,6 +21,8 @@ from simrunner.runtime.template import template_name
 
 KEEPER = "keeper"
 """Stays connected to a database on somebody else's server while its run lives, and so tells it from a left one."""
+MARK = "made by simrunner, which drops it"
+"""Comment of a database that simrunner created on somebody else's server."""
 LOCK_KEY = int.from_bytes(b"simrun", "big")
 """Advisory lock: on a maintenance database while databases come and go, on a named database while it is in use."""
 
@@ -36,7 +38,7 @@ class Home(Protocol):
         """Create it with the clock and an empty schema `design`. Raises ServerError."""
 
     def remove(self) -> None:
-        """Drop it, whoever is connected. Raises ServerError."""
+        """Drop it and end the sessions that simrunner has in it. Raises ServerError."""
 
 
 class EmbeddedHome:
@@ -77,10 +79,8 @@ class CreatedHome:
             administering(cluster, cluster.maintenance, f"creating the database {self.name}") as connection,
             coming_and_going(connection),
         ):
-            execute(
-                connection,
-                "CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER libc LC_COLLATE 'C' LC_CTYPE 'C'",
-                self.name,
+            create_database(
+                connection, self.name, "TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER libc LC_COLLATE 'C' LC_CTYPE 'C'"
             )
             self._keeper = psycopg.connect(cluster.conninfo(self.name, KEEPER), autocommit=True)
         with administering(cluster, self.name, f"preparing the database {self.name}") as inside:
@@ -124,10 +124,20 @@ def home_of(cluster: Cluster, name: str) -> Home:
 
 
 def drop_schemas(connection: psycopg.Connection) -> None:
-    """Drop the schemas that our role made in this database. Only for a database known to have been empty."""
+    """Drop the schemas that our role made in this database. Only for a database that was empty when this command began."""
     query = """
         SELECT nspname FROM pg_namespace
         WHERE oid >= 16384 AND nspowner = to_regrole(quote_ident(current_user)) AND nspname !~ '^pg_' AND nspname <> 'public'
+    """
+    for name in texts(connection, query):
+        execute(connection, "DROP SCHEMA {} CASCADE", name)
+
+
+def drop_left_schemas(connection: psycopg.Connection) -> None:
+    """Drop what a killed command left in a named database: the schemas of our names alone, others may be somebody's work."""
+    query = f"""
+        SELECT nspname FROM pg_namespace
+        WHERE nspowner = to_regrole(quote_ident(current_user)) AND nspname IN ('design', 'simrunner', '{clock.SCHEMA}')
     """
     for name in texts(connection, query):
         execute(connection, "DROP SCHEMA {} CASCADE", name)
@@ -144,27 +154,62 @@ def coming_and_going(connection: psycopg.Connection) -> Iterator[None]:
             execute(connection, f"SELECT pg_advisory_unlock({LOCK_KEY})")
 
 
+def create_database(connection: psycopg.Connection, name: str, options: str) -> None:
+    """Create a database on somebody else's server and mark it as ours: only what bears the mark is ever swept."""
+    execute(connection, f"CREATE DATABASE {{}} {options}", name)
+    execute(connection, f"COMMENT ON DATABASE {{}} IS '{MARK}'", name)
+
+
 def sweep(connection: psycopg.Connection) -> None:
-    """Drop the databases that killed runs of our role left on somebody else's server: those without a keeper."""
+    """Drop the databases that killed runs of our role left on somebody else's server. One that somebody looks into stays."""
+    with coming_and_going(connection):
+        for name, is_marked in left_databases(connection):
+            if is_marked:
+                with suppress(ServerError):
+                    drop_database(connection, name)
+
+
+def left_databases(connection: psycopg.Connection) -> list[tuple[str, bool]]:
+    """Return the databases that our role owns, that are named as simrunner names them and have no keeper: the runs are dead.
+
+    With each, whether it bears the mark. One that does not is somebody's own, or was left in the moment it was created.
+    """
     query = f"""
-        SELECT datname FROM pg_database d
+        SELECT datname, coalesce(shobj_description(d.oid, 'pg_database') = '{MARK}', false) FROM pg_database d
         WHERE starts_with(datname, '{DATABASE_PREFIX}') AND datdba = to_regrole(quote_ident(current_user))
           AND NOT EXISTS (SELECT FROM pg_stat_activity a WHERE a.datid = d.oid AND application_name = '{APPLICATION}{KEEPER}')
+        ORDER BY datname
     """
-    with coming_and_going(connection):
-        for name in texts(connection, query):
-            drop_database(connection, name)
+    return [(str(name), bool(is_marked)) for name, is_marked in execute(connection, query)]
 
 
 def drop_database(connection: psycopg.Connection, name: str) -> None:
-    """Drop a database with the sessions in it: as superuser all of them, else our own and autovacuum's.
+    """Drop a database that simrunner created on somebody else's server, with its own sessions in it.
 
-    FORCE is refused to others while an autovacuum worker is in the database; a plain DROP DATABASE ends those by itself.
+    Not with FORCE, which would end the sessions of others too. Raises ServerError if there are such.
     """
-    superuser = connection.info.parameter_status("is_superuser") == "on"
-    if not superuser:
-        end_sessions(connection, name)
-    execute(connection, f"DROP DATABASE IF EXISTS {{}}{' WITH (FORCE)' if superuser else ''}", name)
+    end_sessions(connection, name)
+    if strangers := _sessions(connection, name):
+        raise ServerError(
+            f"the database {name} stays, because a session that is not simrunner's is in it ({', '.join(strangers)});"
+            f" once that has ended, the next command with this --dsn drops it"
+        )
+    execute(connection, "DROP DATABASE IF EXISTS {}", name)
+
+
+def _sessions(connection: psycopg.Connection, name: str) -> list[str]:
+    """The sessions of clients in a database, without those that are about to end: DROP DATABASE itself waits for them.
+
+    Without superuser the type of another role's session is not shown; a background process has no user.
+    """
+    literal = sql.Literal(name).as_string(connection)
+    query = f"""
+        SELECT 'user ' || usename || ', process ' || pid FROM pg_stat_activity
+        WHERE datname = {literal} AND usename IS NOT NULL
+          AND coalesce(backend_type, 'client backend') = 'client backend'
+          AND NOT starts_with(coalesce(application_name, ''), '{APPLICATION}')
+    """
+    return texts(connection, query)
 
 
 def end_sessions(connection: psycopg.Connection, name: str) -> None:
@@ -185,6 +230,7 @@ def end_sessions(connection: psycopg.Connection, name: str) -> None:
 
 def continue_backends(connection: psycopg.Connection, name: str) -> None:
     """Continue the backends of a database that were held by SIGSTOP: they could not be ended. Embedded clusters only."""
-    for pid in texts(connection, f"SELECT pid FROM pg_stat_activity WHERE datname = '{name}'"):
+    literal = sql.Literal(name).as_string(connection)
+    for pid in texts(connection, f"SELECT pid FROM pg_stat_activity WHERE datname = {literal}"):
         with suppress(ProcessLookupError):
             os.kill(int(pid), signal.SIGCONT)

@@ -15,6 +15,7 @@ from psycopg.pq.abc import PGconn, PGresult
 
 from simrunner.errors import ServerError
 from simrunner.model.operations import PARAMETERS, ParameterType
+from simrunner.runtime import secrets
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -48,10 +49,10 @@ class Reply(NamedTuple):
 
 
 def connect(conninfo: str) -> PGconn:
-    """Open a connection. Raises ServerError with libpq's reason."""
+    """Open a connection. Raises ServerError with libpq's reason, without a password in it."""
     connection = pq.PGconn.connect(conninfo.encode())
     if connection.status != pq.ConnStatus.OK:
-        reason = connection.get_error_message().strip()
+        reason = secrets.without(connection.get_error_message().strip(), secrets.secrets_in(connection))
         connection.finish()
         raise ServerError(f"PostgreSQL cannot be reached: {reason}")
     connection.notice_handler = None

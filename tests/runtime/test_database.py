@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import psycopg
 import pytest
+from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from simrunner.errors import DatabaseRefused, InputError, ServerError
@@ -202,11 +203,32 @@ def test_a_database_is_created_and_dropped(foreign: Cluster, role: str, superuse
 def test_databases_of_killed_runs_are_dropped_and_those_of_living_ones_are_not(foreign: Cluster) -> None:
     maker = dsn(foreign, "maker")
     with external.connect(maker) as first, create(first, "living") as living, connected(foreign.conninfo("postgres")) as session:
-        session.execute("CREATE DATABASE simrunner_run_killed OWNER maker")
-        session.execute("CREATE DATABASE simrunner_run_of_another_role")
+        for name, owner, mark in (("killed", "maker", homes.MARK), ("other_role", "guest", homes.MARK), ("own", "maker", "mine")):
+            session.execute(f"CREATE DATABASE simrunner_run_{name} OWNER {owner}".encode())
+            session.execute(f"COMMENT ON DATABASE simrunner_run_{name} IS '{mark}'".encode())
         with external.connect(maker):
-            assert sorted(run_databases(session)) == sorted([living.name, "simrunner_run_of_another_role"])
-        session.execute("DROP DATABASE simrunner_run_of_another_role")
+            assert sorted(run_databases(session)) == sorted([living.name, "simrunner_run_other_role", "simrunner_run_own"])
+        session.execute("DROP DATABASE simrunner_run_other_role")
+        session.execute("DROP DATABASE simrunner_run_own")
+
+
+@pytest.mark.parametrize("role", ["postgres", "maker"])
+def test_a_session_of_somebody_else_is_never_ended(foreign: Cluster, role: str) -> None:
+    """It looks into the database of a run: that stays as long as it does, and the next command drops it."""
+
+    with ExitStack() as guests, connected(foreign.conninfo("postgres")) as session:
+        with (
+            external.connect(dsn(foreign, role)) as cluster,
+            pytest.raises(ServerError, match="not simrunner's is in it \\(user guest, process"),
+            create(cluster, "watched") as database,
+        ):
+            guest = guests.enter_context(connected(dsn(foreign, "guest", database.name)))
+        with external.connect(dsn(foreign, role)):
+            assert run_databases(session) == [database.name]
+        assert values(guest, "SELECT 1") == ["1"]
+        guest.close()
+        with external.connect(dsn(foreign, role)):
+            assert run_databases(session) == []
 
 
 def test_a_role_that_may_not_create_databases_is_told_what_to_do(foreign: Cluster) -> None:
@@ -240,6 +262,9 @@ CONTENTS = {
     "type": "CREATE TYPE public.precious AS ENUM ('a')",
     "large object": "SELECT lo_create(4711)",
     "publication": "CREATE PUBLICATION precious FOR ALL TABLES",
+    "cast": "CREATE CAST (text AS inet) WITH INOUT",
+    "other object, collation": "CREATE COLLATION public.precious (provider = libc, locale = 'C')",
+    "other object, text search": "CREATE TEXT SEARCH DICTIONARY public.precious (TEMPLATE = simple)",
 }
 
 
@@ -272,6 +297,62 @@ def test_what_a_killed_command_left_in_a_named_database_is_removed(foreign: Clus
         session.execute("SELECT 1")
 
 
+def test_what_somebody_made_since_then_is_not(foreign: Cluster, named: str) -> None:
+    """Only schemas of our names are taken for leftovers, whoever owns the others."""
+    address = dsn(foreign, "maker", named)
+    with external.connect(address) as cluster:
+        homes.home_of(cluster, "").make()
+    with connected(address) as session:
+        session.execute("CREATE SCHEMA precious; CREATE TABLE precious.jobs (id int)")
+        with pytest.raises(DatabaseRefused, match="not empty \\(schema precious"), external.connect(address):
+            pass
+        assert values(session, "SELECT count(*) FROM precious.jobs") == ["0"]
+
+
+ODD_NAMES = [
+    "quote\"s and 'quotes'",
+    "Upper Case",
+    "gr\u00fcn \u2603",
+    "dbname=postgres host=/nowhere",
+    "postgresql://elsewhere/db",
+    'x"; DROP DATABASE bystander; --',
+    "%s {} \\ $1",
+    "simrunner_run_named",
+]
+
+
+@pytest.mark.parametrize("name", ODD_NAMES)
+def test_any_name_names_that_database_and_no_other(foreign: Cluster, name: str) -> None:
+    """Role and database have the odd name; a database that nobody named stays as it is."""
+    quoted = sql.Identifier(name)
+    with connected(foreign.conninfo("postgres")) as session:
+        session.execute("CREATE DATABASE bystander")
+        session.execute(sql.SQL("CREATE ROLE {} LOGIN CREATEDB").format(quoted))
+        session.execute(sql.SQL("CREATE DATABASE {} OWNER {} TEMPLATE template0").format(quoted, quoted))
+        before = databases(session)
+        try:
+            for dbname in (name, None):
+                with external.connect(dsn(foreign, name, dbname)) as cluster, create(cluster, "odd") as database:
+                    assert (database.name == name) is (dbname is not None)
+                    with connected(database.conninfo("worker-a.1")) as worker:
+                        assert values(worker, "SELECT current_database()") == [database.name]
+                        worker.execute("CREATE TABLE jobs (id int)")
+                    database.truncate(["jobs"])
+                    database.terminate_sessions()
+                    database.recreate()
+                assert databases(session) == before
+            with connected(dsn(foreign, name, name)) as left:
+                assert values(left, "SELECT nspname FROM pg_namespace WHERE oid >= 16384") == []
+        finally:
+            for each in (quoted, sql.Identifier("bystander")):
+                session.execute(sql.SQL("DROP DATABASE IF EXISTS {}").format(each))
+            session.execute(sql.SQL("DROP ROLE {}").format(quoted))
+
+
+def databases(connection: Connection) -> list[str]:
+    return values(connection, "SELECT oid || ' ' || datname FROM pg_database ORDER BY 1")
+
+
 def test_a_role_that_may_not_use_the_named_database(foreign: Cluster, named: str) -> None:
     with pytest.raises(DatabaseRefused, match="may not create schemas"), external.connect(dsn(foreign, "guest", named)):
         pass
@@ -291,6 +372,15 @@ def test_a_server_that_is_too_old(foreign: Cluster, monkeypatch: pytest.MonkeyPa
         ("postgresql://someone:hunter2@nowhere.invalid/jobs", ServerError),
         ("hunter2", InputError),
         ("postgresql://someone:hunter2%zz@localhost/jobs", InputError),
+        ("postgresql://someone:has@hunter2@127.0.0.1:1/jobs", InputError),
+        ("postgresql://someone:has/hunter2@127.0.0.1:1/jobs", InputError),
+        ("postgresql://someone:has?hunter2@127.0.0.1:1/jobs", InputError),
+        ("postgres://someone@127.0.0.1:1/jobs?password=hunter2", ServerError),
+        ("host=/nowhere user=hunter2 password=hunter2", ServerError),
+        ("host=/nowhere user=someone dbname=hunter2 sslpassword=hunter2", ServerError),
+        ("host=nowhere.invalid user=hunter2 password=hunter2", ServerError),
+        ("host=/nowhere password=hunter2 \udcff", InputError),
+        ("host=/nowhere connect_timeout=hunter2 password=hunter2", ServerError),
     ],
 )
 def test_failures_do_not_tell_the_password(address: str, kind: type[Exception]) -> None:
@@ -298,6 +388,13 @@ def test_failures_do_not_tell_the_password(address: str, kind: type[Exception]) 
         pass
     assert "hunter2" not in str(failure.value)
     assert failure.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    "address", ["postgresql://u:p%40ss@h/d", "postgresql://u@h,i:5433/d?options=-c%20a%3Db", "postgresql:///d"]
+)
+def test_an_address_that_libpq_reads_as_it_was_meant_is_not_refused(address: str) -> None:
+    assert "dbname=d" in external.safe_dsn(address)
 
 
 def test_what_may_be_shown_of_a_dsn() -> None:

@@ -13,7 +13,7 @@ from psycopg.conninfo import make_conninfo
 from simrunner.errors import ServerError
 from simrunner.runtime.admin import administering, execute, failures
 from simrunner.runtime.cluster import Cluster
-from simrunner.runtime.homes import KEEPER, coming_and_going, drop_database
+from simrunner.runtime.homes import KEEPER, coming_and_going, create_database, drop_database
 from simrunner.runtime.settings import as_options
 from simrunner.runtime.shared_objects import DATABASE_PREFIX, forget_roles
 
@@ -62,7 +62,7 @@ def _created(cluster: Cluster, name: str) -> Iterator[None]:
             keeper = None
         else:
             with coming_and_going(connection):
-                execute(connection, "CREATE DATABASE {} TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'", name)
+                create_database(connection, name, "TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C'")
                 keeper = psycopg.connect(cluster.conninfo(name, KEEPER), autocommit=True)
     try:
         yield
@@ -74,6 +74,8 @@ def _created(cluster: Cluster, name: str) -> Iterator[None]:
 
 def _drop(cluster: Cluster, name: str) -> None:
     with administering(cluster, cluster.maintenance, f"dropping the database {name}") as connection:
-        drop_database(connection, name)
         if cluster.embedded:
+            execute(connection, "DROP DATABASE IF EXISTS {} WITH (FORCE)", name)
             forget_roles(connection)
+        else:
+            drop_database(connection, name)
