@@ -1,4 +1,4 @@
-"""What `doctor` says about a design without running it: each review has the form that triggers it and the near miss that does not."""
+"""What `doctor` says of a design without running it: for each review the form that triggers it and a near miss."""
 
 from __future__ import annotations
 
