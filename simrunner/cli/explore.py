@@ -25,6 +25,13 @@ ELSEWHERE = ("dsn", "jobs", "resume", "results", "as_json")
 )
 @click.option("--delays", type=click.IntRange(0, 100), default=2, show_default=True, help="delay-bounded: delays per schedule.")
 @click.option("--kills", type=click.IntRange(0, 5), default=1, show_default=True, help="Kills in one schedule at most.")
+@click.option(
+    "--faults",
+    metavar="KIND,...",
+    default="kill",
+    show_default=True,
+    help="Kinds of faults: each that is no kill strikes once in every other schedule.",
+)
 @click.option("--recovery", is_flag=True, help="exhaustive: interleave the recoverer's steps too.")
 @click.option("--recheck", is_flag=True, help="Run every schedule twice and fail at the first difference.")
 @click.option("--schedules", type=click.IntRange(1), help="Budget: so many schedules at most.  [default: 200; exhaustive: 20000]")
@@ -55,6 +62,9 @@ def explore(context: click.Context, /, **options: Any) -> int:
 
     options["settings"] = settings_of(options["settings"])
     options["postgres"] = None if options["postgres"] is None else int(options["postgres"])
+    options["faults"] = _kinds(options["faults"])
+    if "kill" not in options["faults"]:
+        options["kills"] = 0
     place = Place(options["dsn"], options["jobs"], options["results"], options["as_json"])
     _check(options)
     if options["resume"] is not None:
@@ -65,11 +75,25 @@ def explore(context: click.Context, /, **options: Any) -> int:
     return begin(_campaign(options), place)
 
 
+def _kinds(text: str) -> tuple[str, ...]:
+    from simrunner.config.hints import suggestion
+    from simrunner.errors import InputError
+    from simrunner.faults.registry import FAULTS
+
+    named = tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+    for name in named:
+        if name not in FAULTS:
+            raise InputError(f"no fault {name!r}; {suggestion(name, FAULTS)}", place="--faults")
+    return named
+
+
 def _check(options: dict[str, Any]) -> None:
     if options["dsn"] is not None and options["postgres"] is not None:
         raise click.UsageError("--postgres chooses the embedded server; with --dsn the server has its own version.")
     if options["dsn"] is not None and options["jobs"] > 1:
         raise click.UsageError("--jobs needs a server for each coordinator; with --dsn there is one.")
+    if options["strategy"] == "exhaustive" and set(options["faults"]) - {"kill"}:
+        raise click.UsageError("An exhaustive search knows no faults but kills.")
     if options["strategy"] == "exhaustive" and options["jobs"] > 1:
         raise click.UsageError("An exhaustive search is one depth-first path: leave --jobs at 1.")
 

@@ -123,7 +123,7 @@ def _progress(*, quiet: bool) -> Iterator[Told]:
     console = Console(markup=False, highlight=False)
 
     def told(tried: int, best: Case) -> None:
-        orders, kills, workers, jobs = len(best.orders), len(best.kills), best.size.workers, best.size.all_jobs
+        orders, kills, workers, jobs = len(best.orders), len(best.faults), best.size.workers, best.size.all_jobs
         words = f"tried {tried}: {orders} deviations, {kills} faults, {workers} workers, {jobs} jobs"
         console.print(f"\r{words:<78}", end="")
 

@@ -8,6 +8,6 @@ from __future__ import annotations
 from simrunner.config.design import list_designs, load_design
 from simrunner.config.escapes import escapes
 from simrunner.config.place import place_of
-from simrunner.config.workload import list_workloads, load_workload
+from simrunner.config.workload import list_workloads, load_workload, place_of_key
 
-__all__ = ["escapes", "list_designs", "list_workloads", "load_design", "load_workload", "place_of"]
+__all__ = ["escapes", "list_designs", "list_workloads", "load_design", "load_workload", "place_of", "place_of_key"]

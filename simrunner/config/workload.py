@@ -8,7 +8,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from simrunner.config.document import Document
+from simrunner.config.document import Document, line_of
 from simrunner.config.hints import suggestion
 from simrunner.config.lookup import Entry, Library, entries, find, read_text
 from simrunner.config.place import shown
@@ -63,6 +63,12 @@ def load_workload(name_or_path: str, settings: Mapping[str, str] = {}) -> Worklo
     shape = document.convert(data, WorkloadFile)
     _check(document, shape)
     return _workload(name, document, shape, tuple(applied.items()))
+
+
+def place_of_key(workload: Workload, *path: str | int) -> str:
+    """Return `file:line` of a key of a workload that was loaded, e.g. of ("faults", 0, "rounds")."""
+    line = line_of(Path(workload.path).read_text(encoding="utf-8"), path)
+    return workload.path if line is None else f"{workload.path}:{line}"
 
 
 def _workload(name: str, document: Document, shape: WorkloadFile, settings: tuple[tuple[str, str], ...]) -> Workload:

@@ -57,6 +57,9 @@ class FaultEntry(Struct, forbid_unknown_fields=True, frozen=True):
     crash_point: Name | None = None
     actor: Name | None = None
     times: Annotated[int, Meta(ge=1, le=LIMITS.rounds_max)] = 1
+    at: Name | None = None
+    round: Rounds | None = None
+    rounds: Rounds | None = None
 
 
 class PolicyTable(Struct, forbid_unknown_fields=True, frozen=True):

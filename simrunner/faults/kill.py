@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from simrunner.model.tape import KILL, Decision
-from simrunner.model.view import LaneState, LaneView
+from random import Random
+
+from simrunner.faults.fault import Fault, drawn_from
+from simrunner.model.operations import SEARCHED_CRASH_POINTS
+from simrunner.model.tape import KILL
+from simrunner.model.workload import FaultSpec
 
 
-def command(lane: LaneView) -> Decision:
-    """The command that makes the fault happen."""
-    return Decision(KILL, lane.actor, lane.crash_point)
+def drawn(stream: Random) -> FaultSpec:
+    """A kill of a worker at one of the crash points at which it stands in a campaign."""
+    return FaultSpec(KILL, drawn_from(stream, SEARCHED_CRASH_POINTS))
 
 
-def can_strike(lane: LaneView, crash_point: str | None) -> bool:
-    """Whether the actor has a process that stands at the crash point."""
-    return lane.state in (LaneState.PARKED, LaneState.RESTING) and lane.crash_point == crash_point
+FAULT = Fault(KILL, "SIGKILL of an actor's process at a crash point", drawn, in_rounds_mode=True)

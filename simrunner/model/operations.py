@@ -132,6 +132,9 @@ WORKER_CRASH_POINTS = (
 )
 """Where a worker can be killed, in the order in which one job passes them."""
 
+SEARCHED_CRASH_POINTS = tuple(point for point in WORKER_CRASH_POINTS if point != "during-work")
+"""Where a worker stands in a campaign: in coalesced steps nobody stands during work, it is the crash point before."""
+
 CRASH_POINTS = (
     *WORKER_CRASH_POINTS,
     "before-recover",

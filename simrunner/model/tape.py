@@ -11,12 +11,16 @@ from typing import NamedTuple
 TAPE_SCHEMA = 1
 
 STEP = "step"  # open the gate of `actor`; label: what it is about to do
-KILL = "kill"  # SIGKILL the process of `actor`; label: its crash point or what it was about to do
 ADVANCE = "advance"  # advance the virtual clock by `amount` milliseconds
 WAKE = "wake"  # of several waiters that one step may free, `actor` goes first
 ROUND = "round"  # begin round `amount`, or that step of a script
 VACUUM = "vacuum"  # VACUUM the state tables
 ANALYZE = "analyze"  # ANALYZE the state tables
+RESUME = "resume"  # SIGCONT the process of `actor`, which was paused
+
+# Faults. Each is named as the workload names it; `label` is the crash point, or else the step, at which the actor stands.
+KILL = "kill"  # SIGKILL the process of `actor`
+PAUSE = "pause"  # SIGSTOP the process of `actor` for `amount` rounds
 
 UNPLANNED = "unplanned-crash"
 """Label of a KILL that nobody decided: the actor was found dead between two decisions. Value of its fault event."""
@@ -24,7 +28,10 @@ UNPLANNED = "unplanned-crash"
 UNPLANNED_LOSS = "unplanned-session-end"
 """Value of the fault event of a session that ended under a living actor, although nobody decided it."""
 
-DECISIONS = (STEP, KILL, ADVANCE, WAKE, ROUND, VACUUM, ANALYZE)
+FAULTS = (KILL, PAUSE)
+"""The commands that faults return."""
+
+DECISIONS = (STEP, ADVANCE, WAKE, ROUND, VACUUM, ANALYZE, RESUME, *FAULTS)
 """The closed set of commands that strategies and faults return and the runtime executes."""
 
 
@@ -36,6 +43,8 @@ class Decision(NamedTuple):
     label: str | None = None
     """What the actor was about to do, e.g. `claim:COMMIT`: replay compares it, so that a change is seen at its first step."""
     amount: int | None = None
+    detail: str | None = None
+    """What else a fault needs to be repeated."""
 
 
 class Draw(NamedTuple):

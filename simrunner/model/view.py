@@ -14,6 +14,7 @@ class LaneState(StrEnum):
     PARKED = "parked"  # waits at its gate: can be chosen
     BLOCKED = "blocked"  # its statement waits for a lock
     RESTING = "resting"  # has used its opportunity of this round
+    PAUSED = "paused"  # its process is stopped: it goes on where it stands once it is resumed
     DEAD = "dead"  # no process
 
 

@@ -64,6 +64,12 @@ class FaultSpec:
     actor: str | None = None
     """An actor's name; None: drawn from the seed among those that pass the crash point."""
     times: int = 1
+    at: str | None = None
+    """The step before which the actor stands when it strikes, e.g. `complete:COMMIT`, instead of a crash point."""
+    round: int | None = None
+    """The first round in which it may strike; None: drawn from the seed."""
+    rounds: int | None = None
+    """How many rounds it lasts."""
 
 
 @dataclass(frozen=True, slots=True)

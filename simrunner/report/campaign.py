@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from simrunner.analysis.facts import Server, shown_path
+from simrunner.model.tape import KILL
 from simrunner.model.verdict import Verdict
 from simrunner.report.page import Page
 from simrunner.report.text import STYLES
@@ -49,13 +50,15 @@ def opening_page(campaign: Campaign, base: Request, server: Server, scale: Scale
 def strategy_words(campaign: Campaign, scale: Scale) -> str:
     """What produces the schedules, in words."""
     kills = f"at most {campaign.kills} kill{'' if campaign.kills == 1 else 's'} in one schedule" if campaign.kills else "no kills"
+    others = [kind for kind in campaign.faults if kind != KILL]
+    faults = f"{kills}; in every other one {', '.join(others)}" if others else kills
     more = {
         "pct": f" for bugs of depth 1 to {campaign.depth} in turn, among {scale.actors} actors and {scale.steps} steps",
         "delay-bounded": f", {campaign.delays} delays among {scale.steps} steps",
         EXHAUSTIVE: f", {_expected(scale.interleavings)}",
     }
     twice = ", every schedule twice" if campaign.recheck else ""
-    return f"{campaign.strategy}{more.get(campaign.strategy, '')}; {kills}{twice}"
+    return f"{campaign.strategy}{more.get(campaign.strategy, '')}; {faults}{twice}"
 
 
 def budget_words(budget: Budget) -> str:
@@ -105,7 +108,11 @@ def _unknown(figures: Figures) -> Iterator[RenderableType]:
 
 def _reached(figures: Figures) -> Iterator[RenderableType]:
     yield ""
-    for title, counts in (("kills at each crash point", figures.crash_points), ("schedules that had to reach", figures.goals)):
+    for title, counts in (
+        ("kills at each crash point", figures.crash_points),
+        ("other faults", figures.faults),
+        ("schedules that had to reach", figures.goals),
+    ):
         if counts:
             yield Text.assemble(f"{title}: ", *_counted(counts))
 

@@ -101,9 +101,11 @@ def _expectation(design: Design) -> Iterable[tuple[str, str]]:
 
 
 def _fault(fault: FaultSpec) -> str:
-    where = f" at {fault.crash_point}" if fault.crash_point else ""
+    place = fault.crash_point or fault.at
+    where = f" at {place}" if place else ""
     whom = f" of {fault.actor}" if fault.actor else ""
-    return f"{fault.kind}{whom}{where}" + (f", {fault.times} times" if fault.times > 1 else "")
+    lasts = f" for {fault.rounds} rounds" if fault.rounds else ""
+    return f"{fault.kind}{whom}{where}{lasts}" + (f", {fault.times} times" if fault.times > 1 else "")
 
 
 def _column(column: OrderColumn) -> str:

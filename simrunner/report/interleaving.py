@@ -15,6 +15,7 @@ from rich.text import Text
 from simrunner.analysis.names import job_name
 from simrunner.history.context import Context
 from simrunner.model.event import Event
+from simrunner.model.tape import KILL, UNPLANNED
 from simrunner.model.verdict import Finding
 from simrunner.report.page import plain_table
 
@@ -108,7 +109,8 @@ def _words(event: Event, events: Sequence[Event], context: Context) -> Text | No
     if event.kind == "failed":
         return Text(f"FAILED {event.sqlstate}", "bold red")
     if event.kind == "fault":
-        return Text(f"KILLED at {event.crash_point or 'once'}", "bold red")
+        what = "KILLED" if event.value in (KILL, UNPLANNED) else (event.value or "").upper()
+        return Text(f"{what} at {event.crash_point or 'once'}" if event.crash_point or what == "KILLED" else what, "bold red")
     if event.kind in _TRACES:
         return Text(_trace(event, context), "bold")
     return Text("works") if event.kind == "work-start" else None

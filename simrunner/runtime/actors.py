@@ -36,10 +36,10 @@ def start(world: World, lanes: Iterable[Lane]) -> None:
 
 
 def order_round(world: World, number: int, *, producing: bool, working: bool) -> None:
-    """Hand out the orders of a stepped round. An actor with nothing to do rests."""
+    """Hand out the orders of a stepped round. An actor with nothing to do rests; one that is paused or still waits gets none."""
     for lane in world.lanes:
-        if lane.process is None or (lane.program == "worker" and not working):
-            continue
+        if lane.state is not LaneState.RESTING or (lane.program == "worker" and not working):
+            continue  # it has no process, or has not ended what it was told before
         lane.order = _order(world, lane, number, producing)
         if lane.order is not None:
             lane.state = LaneState.PARKED

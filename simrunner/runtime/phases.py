@@ -9,7 +9,8 @@ from simrunner.errors import StepStuck
 from simrunner.model.event import OBSERVER
 from simrunner.model.job import TERMINAL, JobState
 from simrunner.model.tape import ADVANCE, ROUND, VACUUM, Decision
-from simrunner.runtime import actors, race, rounds, script, stepping
+from simrunner.model.view import LaneState
+from simrunner.runtime import actors, race, rounds, script, stepping, striking
 from simrunner.runtime.world import World
 
 
@@ -43,6 +44,7 @@ def liveness(world: World, course: Course) -> None:
         return
     _enter(world, "liveness")
     world.armed.clear()
+    striking.end_all(world)
     bounds = world.workload.liveness
     first = world.workload.safety.rounds
     for number in range(1, bounds.rounds + 1):
@@ -71,14 +73,15 @@ def _enter(world: World, phase: str) -> None:
 def _round(world: World, course: Course, number: int, advance_ms: int, *, producing: bool) -> None:
     world.pace()
     rounds.notice_deaths(world)
-    script.decide(world, Decision(ROUND, amount=number))
+    world.follow(Decision(ROUND, amount=number))
     world.recorder.round = number
     if advance_ms:
         _advance(world, advance_ms)
     every = world.workload.vacuum_every_rounds
     if every and number % every == 0:
-        script.decide(world, Decision(VACUUM))
+        world.follow(Decision(VACUUM))
         world.observer.maintain("VACUUM")
+    striking.end_due(world, number)
     if any(lane.process is None for lane in world.lanes):
         actors.start(world, world.lanes)
         course.started(world)
@@ -103,12 +106,14 @@ def _race(world: World, number: int) -> None:
 
 
 def _advance(world: World, advance_ms: int) -> None:
-    script.decide(world, Decision(ADVANCE, amount=advance_ms))
+    world.follow(Decision(ADVANCE, amount=advance_ms))
     world.recorder.now_us += advance_ms * 1000
     world.recorder.event("clock", actor=OBSERVER, value=str(advance_ms))
 
 
 def _is_settled(world: World) -> bool:
+    if any(lane.state in (LaneState.PARKED, LaneState.BLOCKED) for lane in world.lanes):
+        return False  # it was paused in the middle of what it did
     rows = world.committed.rows
     if any(row.state is JobState.CLAIMED for row in rows.values()):
         return False

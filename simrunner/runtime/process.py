@@ -87,6 +87,20 @@ def kill(process: Process) -> str:
     return reap(process)
 
 
+def pause(process: Process) -> None:
+    """SIGSTOP an actor; returns when it has stopped, or has died meanwhile."""
+    with suppress(ProcessLookupError):
+        os.kill(process.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+
+
+def resume(process: Process) -> None:
+    """SIGCONT an actor; returns when it goes on, or has died meanwhile."""
+    with suppress(ProcessLookupError):
+        os.kill(process.pid, signal.SIGCONT)
+        os.waitid(os.P_PID, process.pid, os.WCONTINUED | os.WEXITED | os.WNOWAIT)
+
+
 def reap(process: Process) -> str:
     """Wait for an actor that is dying. Returns `exit`, `exit <code>` or the name of the signal that ended it."""
     try:

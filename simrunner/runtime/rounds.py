@@ -5,9 +5,9 @@ from __future__ import annotations
 import select
 
 from simrunner.errors import StepStuck
-from simrunner.model.tape import KILL, STEP
+from simrunner.model.tape import STEP
 from simrunner.model.view import LaneState, View
-from simrunner.runtime import crashes, stepping, waiting, waking
+from simrunner.runtime import crashes, stepping, striking, waiting, waking
 from simrunner.runtime.messages import ROUND, Go, Report
 from simrunner.runtime.waiting import Waited
 from simrunner.runtime.world import Lane, World
@@ -26,7 +26,8 @@ def play(world: World, *, may_stay_blocked: bool = False) -> None:
         if view.enabled():
             take_step(world, view)
     stuck = [lane.actor for lane in world.lanes if lane.state is LaneState.BLOCKED]
-    if stuck and not may_stay_blocked:
+    paused = any(lane.state is LaneState.PAUSED for lane in world.lanes)  # it may hold the lock, and goes on later
+    if stuck and not paused and not may_stay_blocked:
         raise StepStuck(f"nobody can go on: {', '.join(stuck)} wait for locks that no actor of the run will release")
 
 
@@ -34,13 +35,13 @@ def take_step(world: World, view: View) -> None:
     """Take one decision and carry it out."""
     decision = world.decider.decide(view)
     world.recorder.decide(decision)
-    lane = world.lane(decision.actor or "")
-    if lane.intent is None or lane.intent.label != ROUND:  # to be told what to do takes no time
+    lane = None if decision.actor is None else world.lane(decision.actor)
+    if lane is None or lane.intent is None or lane.intent.label != ROUND:  # to be told what to do takes no time
         world.recorder.tick()
-    if decision.kind == STEP:
+    if decision.kind == STEP and lane is not None:
         _step(world, lane)
-    elif decision.kind == KILL:
-        waking.kill(world, lane, decision.label)
+    else:
+        striking.strike(world, decision)
 
 
 def notice_deaths(world: World) -> View:
@@ -73,7 +74,8 @@ def _begin(world: World) -> None:
 
     Raises StepStuck.
     """
-    begun = [lane for lane in world.lanes if lane.state is LaneState.PARKED]
+    parked = [lane for lane in world.lanes if lane.state is LaneState.PARKED]
+    begun = [lane for lane in parked if lane.intent is not None and lane.intent.label == ROUND]
     for lane in begun:
         if lane.process is not None and lane.order is not None:
             lane.pending, lane.intent = lane.intent, None

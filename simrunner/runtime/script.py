@@ -26,19 +26,13 @@ def play(world: World, started: Callable[[World], None]) -> None:
     for number, step in enumerate(world.workload.script, 1):
         world.pace()
         rounds.notice_deaths(world)
-        decide(world, Decision(ROUND, amount=number))
+        world.follow(Decision(ROUND, amount=number))
         world.recorder.round = number
         _repeat(world, step, number)
         if step.do == "restart":
             started(world)
     _release(world)
     world.recorder.flush()
-
-
-def decide(world: World, decision: Decision) -> None:
-    """Take a decision that follows from the workload alone."""
-    world.decider.confirm(decision)
-    world.recorder.decide(decision)
 
 
 def _repeat(world: World, step: ScriptStep, number: int) -> None:
@@ -55,7 +49,7 @@ def _take(world: World, step: ScriptStep, number: int) -> None:
     elif step.do == "look":
         stepping.look(world)
     elif step.do in ("vacuum", "analyze"):
-        decide(world, Decision(VACUUM if step.do == "vacuum" else ANALYZE))
+        world.follow(Decision(VACUUM if step.do == "vacuum" else ANALYZE))
         world.observer.maintain(step.do.upper())
     else:
         _act(world, world.lane(step.actor or ""), step, number)
@@ -75,7 +69,7 @@ def _act(world: World, lane: Lane, step: ScriptStep, number: int) -> None:
 
 
 def _advance(world: World, amount_ms: int) -> None:
-    decide(world, Decision(ADVANCE, amount=amount_ms))
+    world.follow(Decision(ADVANCE, amount=amount_ms))
     world.recorder.now_us += amount_ms * 1000
     world.recorder.event("clock", actor=OBSERVER, value=str(amount_ms))
 
@@ -88,7 +82,7 @@ def _until(world: World, actor: str | None) -> int:
 
 
 def _kill(world: World, lane: Lane, step: ScriptStep) -> None:
-    decide(world, Decision(KILL, lane.actor, step.crash_point))
+    world.follow(Decision(KILL, lane.actor, step.crash_point))
     waking.kill(world, lane, step.crash_point)
     rounds.play(world, may_stay_blocked=True)
 

@@ -11,6 +11,7 @@ from msgspec import structs
 
 from simrunner.model.design import Design
 from simrunner.model.draws import Draws
+from simrunner.model.tape import Decision
 from simrunner.model.view import ArmedFault, LaneState, LaneView, View
 from simrunner.model.workload import Workload
 from simrunner.runtime.committed import Committed
@@ -66,6 +67,8 @@ class Lane:
     """Its transaction is REPEATABLE READ or SERIALIZABLE: all its statements see one snapshot."""
     snapshot_seq: int | None = None
     """The last committed change in that snapshot, once it was taken (0: none)."""
+    paused_until: int = 0
+    """The round at whose beginning it is resumed."""
     blockers: tuple[int, ...] = ()
     """Backends that block its statement."""
     held: dict[tuple[str, str], Returned] = field(default_factory=dict)
@@ -161,6 +164,11 @@ class World:
         """What a strategy sees."""
         recorder = self.recorder
         return View(recorder.phase, recorder.round or 0, recorder.step, tuple(lane.view() for lane in self.lanes))
+
+    def follow(self, decision: Decision) -> None:
+        """Take a decision that follows from the workload and the decisions before it."""
+        self.decider.confirm(decision)
+        self.recorder.decide(decision)
 
     def lane(self, actor: str) -> Lane:
         """Return an actor's lane."""

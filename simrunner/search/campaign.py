@@ -53,6 +53,8 @@ class Campaign(msgspec.Struct, frozen=True):
     """delay-bounded: delays in one schedule."""
     kills: int = 1
     """Most kills in one schedule."""
+    faults: tuple[str, ...] = ("kill",)
+    """Kinds of faults; of each schedule a subset of those that are no kills, each once."""
     recovery: bool = False
     """exhaustive: the recoverer's steps interleave like everybody's; otherwise it goes first in each round."""
     recheck: bool = False

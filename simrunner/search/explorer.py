@@ -15,7 +15,7 @@ from simrunner.errors import StepStuck
 from simrunner.history.digest import history_sha256
 from simrunner.history.history import History
 from simrunner.model.event import Event
-from simrunner.model.tape import KILL, STEP, UNPLANNED, UNPLANNED_LOSS, Decision, Draw
+from simrunner.model.tape import FAULTS, KILL, STEP, UNPLANNED, UNPLANNED_LOSS, Decision, Draw
 from simrunner.model.verdict import RunVerdict, Verdict
 from simrunner.runtime.performance import Final, Request, perform
 from simrunner.runtime.phases import Course
@@ -131,6 +131,7 @@ def _result(request: Request, number: int, memory: Memory, began_ns: int) -> Sch
         events=len(memory.events),
         duration_us=_elapsed_us(began_ns),
         crash_points=tuple(one.label or "" for one in memory.decisions if one.kind == KILL and one.label != UNPLANNED),
+        faults=tuple(one.kind for one in memory.decisions if one.kind in FAULTS and one.kind != KILL),
         depth=request.options.depth if request.strategy == "pct" else None,
         path=tuple(decider.met) if isinstance(decider, ExhaustiveDecider) else (),
     )

@@ -10,12 +10,13 @@ from typing import Any
 import msgspec
 
 from simrunner.errors import RunFolderError
+from simrunner.model.operations import SEARCHED_CRASH_POINTS
+from simrunner.model.tape import KILL
 from simrunner.model.verdict import Verdict
 from simrunner.runtime.actors import lanes_of
 from simrunner.runtime.performance import Request
 from simrunner.search.campaign import EXHAUSTIVE, Campaign
 from simrunner.search.findings import firsts
-from simrunner.search.sources import KILL_POINTS
 from simrunner.store import files
 from simrunner.store.folder import RunFolder
 from simrunner.store.schedules import ScheduleResult, by_part
@@ -67,6 +68,8 @@ class Figures(msgspec.Struct, frozen=True):
     longest_steps: int
     crash_points: dict[str, int]
     """Kills at each crash point at which this campaign kills; 0: never reached."""
+    faults: dict[str, int]
+    """How often each other kind of fault struck."""
     goals: dict[str, int]
     """Schedules in which each invariant of the workload's `must_exercise` had an opportunity."""
     findings: list[Finding]
@@ -102,6 +105,7 @@ def figures_of(
         seconds=_seconds(folder),
         longest_steps=max((result.steps for result in known), default=0),
         crash_points=_crash_points(campaign, results),
+        faults=_faults(campaign, results),
         goals=goals,
         findings=_findings(results, kept, folder),
         reasons=dict(reasons),
@@ -145,7 +149,12 @@ def _seconds(folder: RunFolder) -> float:
 
 def _crash_points(campaign: Campaign, results: Sequence[ScheduleResult]) -> dict[str, int]:
     hit = Counter(point for result in results for point in result.crash_points)
-    return {**dict.fromkeys(KILL_POINTS if campaign.kills else (), 0), **{point: hit[point] for point in hit}}
+    return {**dict.fromkeys(SEARCHED_CRASH_POINTS if campaign.kills else (), 0), **{point: hit[point] for point in hit}}
+
+
+def _faults(campaign: Campaign, results: Sequence[ScheduleResult]) -> dict[str, int]:
+    struck = Counter(kind for result in results for kind in result.faults)
+    return {kind: struck[kind] for kind in campaign.faults if kind != KILL}
 
 
 def _findings(results: Sequence[ScheduleResult], kept: Sequence[Path], folder: RunFolder) -> list[Finding]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from simrunner.model.operations import CRASH_POINTS
+from simrunner.model.operations import CRASH_POINTS, SEARCHED_CRASH_POINTS
 from simrunner.model.workload import FaultSpec
 from simrunner.runtime.performance import Request
 from simrunner.search.campaign import EXHAUSTIVE, Campaign
 from simrunner.search.explorer import Played
-from simrunner.search.sources import KILL_POINTS, going_first
+from simrunner.search.sources import going_first
 from simrunner.strategies.counting import interleavings
 from simrunner.strategies.surveyor import Surveyor
 
@@ -29,5 +29,5 @@ def measure(campaign: Campaign, base: Request, play: Callable[[Request, int], Pl
 
 
 def _killing(plain: Request, kills: int) -> Iterator[Request]:
-    for point in KILL_POINTS if kills else ():
+    for point in SEARCHED_CRASH_POINTS if kills else ():
         yield replace(plain, workload=replace(plain.workload, faults=(FaultSpec("kill", point),)))

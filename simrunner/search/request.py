@@ -7,9 +7,10 @@ from pathlib import Path
 
 from simrunner.checkers.registry import CHECKERS
 from simrunner.checkers.undecided import UNDECIDED
-from simrunner.config import load_design, load_workload
+from simrunner.config import load_design, load_workload, place_of_key
 from simrunner.config.hints import suggestion
 from simrunner.errors import DesignError, InputError, WorkloadError
+from simrunner.faults.keys import mistakes
 from simrunner.faults.registry import FAULTS
 from simrunner.model.design import Design
 from simrunner.model.workload import Workload
@@ -34,6 +35,7 @@ def prepare(
     workload = load_workload(workload_name, settings)
     check_design(design)
     check_workload(workload)
+    check_faults(workload, mode)
     if strategy is not None and strategy not in strategy_names():
         raise InputError(f"no strategy {strategy!r}; {suggestion(strategy, strategy_names())}", place="--strategy")
     return Request(design, fitted(workload, design), seed, mode, strategy or workload.strategy)
@@ -79,6 +81,13 @@ def check_workload(workload: Workload) -> None:
         for name in _unknown(names, known):
             later = "this version has no checker of" if name in UNDECIDED else f"no {noun}"
             raise WorkloadError(f"{key}: {later} {name!r}; {suggestion(name, known)}", place=workload.path)
+
+
+def check_faults(workload: Workload, mode: str) -> None:
+    """Raise WorkloadError for a key that does not go with a fault's kind, or a fault that the mode cannot have."""
+    for number, spec in enumerate(workload.faults):
+        for key, what in mistakes(spec, mode):
+            raise WorkloadError(f"faults[{number}].{key}: {what}", place=place_of_key(workload, "faults", number, key))
 
 
 def _unknown(names: Iterable[str], known: tuple[str, ...]) -> list[str]:

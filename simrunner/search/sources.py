@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from simrunner.faults.registry import FAULTS
 from simrunner.model.draws import stream_of
-from simrunner.model.operations import CRASH_POINTS, WORKER_CRASH_POINTS
+from simrunner.model.operations import CRASH_POINTS
+from simrunner.model.tape import KILL
 from simrunner.model.workload import FaultSpec
 from simrunner.runtime.actors import lanes_of
 from simrunner.runtime.performance import Request
@@ -16,11 +18,6 @@ from simrunner.search.campaign import EXHAUSTIVE, Campaign
 from simrunner.search.fitting import fitted
 from simrunner.store.schedules import ScheduleResult
 from simrunner.strategies.exhaustive import ExhaustiveDecider, next_prefix
-
-MERGED = ("during-work",)
-"""Crash points at which nobody stands in coalesced steps: they are the one before."""
-KILL_POINTS = tuple(point for point in WORKER_CRASH_POINTS if point not in MERGED)
-"""Where a worker is killed in a campaign."""
 
 
 class Source(Protocol):
@@ -34,17 +31,18 @@ class Source(Protocol):
 
 
 class Seeded:
-    """Every schedule has a seed of its own, and faults drawn from it: swarm-style, none in one of `kills` + 1 schedules."""
+    """Every schedule has a seed of its own, and faults drawn from it swarm-style: see `swarm`."""
 
-    def __init__(self, base: Request, kills: int) -> None:
+    def __init__(self, base: Request, kills: int, kinds: Sequence[str] = (KILL,)) -> None:
         self._base = base
         self._kills = kills
+        self._kinds = kinds
 
     def request(self, number: int) -> Request:
         """See Source."""
         base = self._base
         seed = seed_of(base.seed, number)
-        workload = fitted(replace(base.workload, faults=_faults(seed, self._kills)), base.design)
+        workload = fitted(replace(base.workload, faults=swarm(seed, self._kills, self._kinds)), base.design)
         depth = 1 + number % base.options.depth
         return replace(base, seed=seed, workload=workload, options=replace(base.options, depth=depth))
 
@@ -76,7 +74,7 @@ class Exhaustive:
 def source_of(campaign: Campaign, base: Request, done: Sequence[ScheduleResult]) -> Source:
     """Return where the schedules of a campaign come from that goes on behind those that are done."""
     if campaign.strategy != EXHAUSTIVE:
-        return Seeded(base, campaign.kills)
+        return Seeded(base, campaign.kills, campaign.faults)
     return Exhaustive(base, campaign.kills, going_first(campaign, base), done[-1] if done else None)
 
 
@@ -93,7 +91,20 @@ def seed_of(campaign_seed: int, number: int) -> int:
     return int.from_bytes(digest[:6], "big")
 
 
-def _faults(seed: int, kills: int) -> tuple[FaultSpec, ...]:
+def swarm(seed: int, kills: int, kinds: Sequence[str]) -> tuple[FaultSpec, ...]:
+    """Draw the faults of one schedule: up to `kills` kills, each number equally likely, and each other kind in every other one.
+
+    That every schedule lacks some kinds finds more than all kinds in all of them: a fault may hide what another would show
+    (Groce, Zhang, Eide, Chen, Regehr: Swarm Testing, ISSTA 2012). Each kind has a stream of its own, so that one more kind does
+    not move the others.
+    """
     draws = stream_of(seed, "swarm")
-    number = int(draws.random() * (kills + 1))
-    return tuple(FaultSpec("kill", KILL_POINTS[int(draws.random() * len(KILL_POINTS))]) for _ in range(number))
+    number = int(draws.random() * (kills + 1)) if KILL in kinds else 0
+    killed = tuple(FAULTS[KILL].drawn(draws) for _ in range(number))
+    return killed + tuple(drawn for kind in FAULTS if kind in kinds and kind != KILL for drawn in _either(seed, kind))
+
+
+def _either(seed: int, kind: str) -> Iterator[FaultSpec]:
+    draws = stream_of(seed, f"swarm/{kind}")
+    if draws.random() < 0.5:
+        yield FAULTS[kind].drawn(draws)

@@ -37,6 +37,8 @@ class ScheduleResult(msgspec.Struct, frozen=True, omit_defaults=True):
     """Real time that it took, reset and judging included. Not part of what a campaign repeats."""
     crash_points: tuple[str, ...] = ()
     """Those at which an actor was killed."""
+    faults: tuple[str, ...] = ()
+    """Kinds of the other faults that struck."""
     exercised: tuple[str, ...] = ()
     """Invariants that had an opportunity."""
     depth: int | None = None

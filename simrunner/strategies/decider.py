@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from simrunner.errors import Divergence
-from simrunner.model.tape import KILL, STEP, UNPLANNED, WAKE, Decision
+from simrunner.model.tape import FAULTS, KILL, STEP, UNPLANNED, WAKE, Decision
 from simrunner.model.view import LaneState, LaneView, View
 from simrunner.strategies.strategy import Strategy
 
@@ -64,9 +64,11 @@ class TapeDecider:
     def decide(self, view: View) -> Decision:
         """See Decider."""
         decision = self._take()
-        lane = next((lane for lane in view.lanes if lane.actor == decision.actor), None)
-        if decision.kind not in (STEP, KILL):
+        if decision.kind not in (STEP, *FAULTS):
             raise self._divergence(decision, "a step is due")
+        if decision.actor is None:
+            return decision
+        lane = next((lane for lane in view.lanes if lane.actor == decision.actor), None)
         if lane is None or not _can(decision, lane):
             standing = "is not there" if lane is None else f"is {lane.state} at {lane.label}"
             raise self._divergence(decision, f"{decision.actor} {standing}")
@@ -112,9 +114,9 @@ def _can(decision: Decision, lane: LaneView) -> bool:
     """Whether the actor stands where it stood when the tape was made."""
     if decision.kind == STEP:
         return lane.state is LaneState.PARKED and lane.label == decision.label
-    return lane.state is not LaneState.DEAD and decision.label in (UNPLANNED, lane.crash_point)
+    return lane.state is not LaneState.DEAD and decision.label in (UNPLANNED, lane.crash_point or lane.label)
 
 
 def _words(decision: Decision) -> str:
-    parts = (decision.kind, decision.actor, decision.label, decision.amount)
+    parts = (decision.kind, decision.actor, decision.label, decision.amount, decision.detail)
     return " ".join(str(part) for part in parts if part is not None)

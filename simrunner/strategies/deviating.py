@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from simrunner.model.tape import KILL, ROUND, STEP, WAKE, Decision
+from simrunner.model.tape import FAULTS, KILL, ROUND, STEP, WAKE, Decision
 from simrunner.model.view import LaneState, LaneView, View
 from simrunner.strategies.decider import Decider
 
@@ -21,14 +21,23 @@ class Deviation(NamedTuple):
 
     kind: str
     """STEP: `actor` goes, though it is another's turn. HOLD: it is put off until nobody else can go in that round. WAKE: it goes
-    first among several waiters. KILL: it dies."""
+    first among several waiters. A fault: it strikes."""
     round: int
-    """Of a kill: the first round in which it strikes."""
+    """Of a fault: the first round in which it strikes."""
     place: int
-    """STEP, HOLD, WAKE: at which step, or choice among waiters, of that round, from 1. KILL: 0."""
+    """STEP, HOLD, WAKE: at which step, or choice among waiters, of that round, from 1. A fault: 0."""
     actor: str
+    """Of a fault that is about no actor: empty."""
     at: str | None = None
-    """KILL: the crash point, or else the label of the step, at which it strikes; None: while the actor is blocked."""
+    """A fault: the crash point, or else the label of the step, at which it strikes; None: while the actor is blocked."""
+    amount: int | None = None
+    detail: str | None = None
+    """A fault: what else its command says."""
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether it is a fault, and not a matter of order."""
+        return self.kind in FAULTS
 
 
 class Turns:
@@ -70,7 +79,7 @@ class Deviating:
     def __init__(self, deviations: Sequence[Deviation]) -> None:
         self._turns = Turns()
         self._places = Places()
-        self._kills = [deviation for deviation in deviations if deviation.kind == KILL]
+        self._faults = [deviation for deviation in deviations if deviation.is_fault]
         self._chosen = {(one.kind, one.round, one.place): one.actor for one in deviations if one.kind in (STEP, WAKE)}
         self._holds = {(one.round, one.place): one.actor for one in deviations if one.kind == HOLD}
         self._held: dict[str, int] = {}
@@ -78,11 +87,12 @@ class Deviating:
 
     def decide(self, view: View) -> Decision:
         """See Decider."""
-        for kill in self._kills:
-            struck = next((lane for lane in view.lanes if _strikes(kill, lane, view)), None)
+        for fault in self._faults:
+            struck = next((lane for lane in view.lanes if _strikes(fault, lane, view)), None)
             if struck is not None:
-                self._kills.remove(kill)
-                return Decision(KILL, struck.actor, struck.crash_point)
+                self._faults.remove(fault)
+                label = struck.crash_point or struck.label
+                return Decision(fault.kind, fault.actor or None, label, fault.amount, fault.detail)
         place = self._places.next(view, STEP)
         actor = self._out_of_turn(view, place) or self._turns.due(view, self._held_in(view.round, place))
         self._held.pop(actor, None)
@@ -125,8 +135,8 @@ class Noting:
         """See Decider."""
         decision = self._decider.decide(view)
         actor = decision.actor or ""
-        if decision.kind == KILL:
-            self._note_kill(view, actor)
+        if decision.kind in FAULTS:
+            self._note_fault(view, decision)
             return decision
         place = self._places.next(view, STEP)
         if actor != self._turns.due(view):
@@ -146,30 +156,31 @@ class Noting:
         """See Decider."""
         actor = self._decider.death(view)
         if actor is not None:
-            self._note_kill(view, actor)
+            self._note_fault(view, Decision(KILL, actor))
         return actor
 
     def confirm(self, decision: Decision) -> None:
         """See Decider."""
         self._decider.confirm(decision)
 
-    def _note_kill(self, view: View, actor: str) -> None:
-        lane = next(lane for lane in view.lanes if lane.actor == actor)
-        self.deviations.append(Deviation(KILL, view.round, 0, actor, lane.crash_point or lane.label))
+    def _note_fault(self, view: View, fault: Decision) -> None:
+        lane = next((lane for lane in view.lanes if lane.actor == fault.actor), None)
+        at = fault.label if lane is None else lane.crash_point or lane.label
+        self.deviations.append(Deviation(fault.kind, view.round, 0, fault.actor or "", at, fault.amount, fault.detail))
 
 
 class Loose:
     """Lets actors go in the order of a tape as far as they can, whatever else has changed, and round-robin beyond."""
 
-    def __init__(self, decisions: Sequence[Decision], kills: Sequence[Deviation]) -> None:
+    def __init__(self, decisions: Sequence[Decision], faults: Sequence[Deviation]) -> None:
         self._order = _actors_by_round(decisions)
-        self._kills = Deviating(kills)
+        self._faults = Deviating(faults)
         self._turns = Turns()
 
     def decide(self, view: View) -> Decision:
         """See Decider."""
-        decision = self._kills.decide(view)
-        if decision.kind == KILL:
+        decision = self._faults.decide(view)
+        if decision.kind in FAULTS:
             return decision
         enabled = [lane.actor for lane in view.enabled()]
         actor = self._next(view.round, enabled) or self._turns.due(view)
@@ -213,12 +224,13 @@ def _coalesces(label: str) -> bool:
     return label.endswith(":BEGIN") or label in ("work-start", "work-end")
 
 
-def _strikes(kill: Deviation, lane: LaneView, view: View) -> bool:
-    if lane.actor != kill.actor or view.round < kill.round or lane.state is LaneState.DEAD:
+def _strikes(fault: Deviation, lane: LaneView, view: View) -> bool:
+    if fault.actor not in ("", lane.actor) or view.round < fault.round or lane.state is LaneState.DEAD:
         return False
-    if kill.at is None:
+    if fault.at is None:
         return lane.state is LaneState.BLOCKED
-    return lane.state is not LaneState.BLOCKED and kill.at in (lane.crash_point, lane.label)
+    still = (LaneState.PARKED, LaneState.RESTING, *((LaneState.PAUSED,) if fault.kind == KILL else ()))
+    return lane.state in still and fault.at in (lane.crash_point, lane.label)
 
 
 def _step(view: View, actor: str) -> Decision:

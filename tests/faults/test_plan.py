@@ -103,7 +103,25 @@ def test_two_faults_strike_one_after_the_other() -> None:
     assert [plan.due(waiting, standing) is not None for _ in range(3)] == [True, True, False]
 
 
-def test_the_registry_names_its_faults() -> None:
-    assert all(name == fault.name for name, fault in FAULTS.items())
-    assert FAULTS["kill"].command(lane("worker-a", crash_point="during-work")) == Decision(KILL, "worker-a", "during-work")
-    assert kill.can_strike(lane("worker-a", crash_point="during-work"), "during-work")
+def test_a_kill_is_a_command_that_says_where() -> None:
+    spec = FaultSpec("kill", "during-work")
+    assert kill.FAULT.command(lane("worker-a", crash_point="during-work"), spec) == Decision(KILL, "worker-a", "during-work")
+    assert kill.FAULT.strikes(lane("worker-a", crash_point="during-work"), spec)
+    assert FAULTS["kill"] is kill.FAULT
+
+
+def test_a_fault_may_say_when_and_before_which_step() -> None:
+    spec = FaultSpec("pause", None, None, at="complete:COMMIT", round=7, rounds=3)
+    draws = Draws(1)
+    assert plan.arm(workload(spec), WORKERS, draws) == [ArmedFault(spec, 7, None)]
+    assert draws.recorded == []
+    waiting = [ArmedFault(spec, 7, None)]
+    assert plan.due(waiting, view(lane("worker-a", "complete:1"), number=8)) is None
+    found = plan.due(waiting, view(lane("worker-a", "claim:1"), lane("worker-b", "complete:COMMIT"), number=8))
+    assert found == Decision("pause", "worker-b", "complete:COMMIT", 3)
+
+
+def test_a_fault_without_a_place_is_of_a_drawn_worker() -> None:
+    spec = FaultSpec("pause", rounds=1)
+    assert {fault.actor for seed in range(50) for fault in armed(seed, spec)} == set(WORKERS)
+    assert plan.due(armed(1, spec, rounds=1), view(*(lane(name) for name in WORKERS))) is not None

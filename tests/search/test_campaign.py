@@ -10,13 +10,14 @@ import pytest
 from msgspec import structs
 
 from simrunner.errors import InputError, RunFolderError, TapeError, WorkloadError
+from simrunner.model.operations import SEARCHED_CRASH_POINTS
 from simrunner.model.workload import FaultSpec
 from simrunner.runtime.performance import Request
 from simrunner.search.campaign import Budget, Campaign, check_given, check_same, identity_of, request_of
 from simrunner.search.crew import Progress
 from simrunner.search.figures import Figures, Scale, figures_of
 from simrunner.search.findings import firsts, place_of, prune
-from simrunner.search.sources import KILL_POINTS, Exhaustive, Seeded, going_first
+from simrunner.search.sources import Exhaustive, Seeded, going_first
 from simrunner.store.folder import RunFolder
 from simrunner.store.schedules import Ledger, ScheduleResult
 from tests.runtime.runs import STARTED
@@ -55,7 +56,7 @@ def test_half_of_the_schedules_have_a_kill_and_every_point_has_its_turn(base: Re
     drawn = kills(base, 1)
     assert 100 < sum(1 for faults in drawn if faults) < 200
     points = Counter(fault.crash_point for faults in drawn for fault in faults)
-    assert sorted(point or "" for point in points) == sorted(KILL_POINTS)
+    assert sorted(point or "" for point in points) == sorted(SEARCHED_CRASH_POINTS)
     assert all(count > 10 for count in points.values())
 
 
@@ -176,7 +177,7 @@ def test_figures(tmp_path: Path, base: Request) -> None:
     found = figures(tmp_path, base, results)
     assert (found.verdict, found.schedules, found.unknown, found.distinct_histories) == ("violated", 6, 1, 4)
     assert (found.steps, found.longest_steps, found.events, found.not_deterministic) == (75, 50, 54, 1)
-    assert found.crash_points == {**dict.fromkeys(KILL_POINTS, 0), "before-claim": 1, "after-commit": 2}
+    assert found.crash_points == {**dict.fromkeys(SEARCHED_CRASH_POINTS, 0), "before-claim": 1, "after-commit": 2}
     assert found.goals == {"no-job-lost": 5, "lease-honoured": 5}
     assert [(one.root_cause, one.schedules, one.first, one.folder) for one in found.findings] == [
         ("claim-order", 2, 2, "findings/claim-order-2"),

@@ -43,22 +43,22 @@ def test_only_the_deviations_that_matter_are_left(needed: tuple[int, ...]) -> No
     asked = Asked(lambda case: wanted <= set(case.orders))
     left = passes.drop_deviations(WHOLE, DEEP, asked)
     assert set(left.orders) == wanted
-    assert left.kills == KILLS
+    assert left.faults == KILLS
     assert len(asked.cases) < 100
 
 
 def test_only_the_faults_that_matter_are_left() -> None:
-    left = passes.drop_faults(WHOLE, DEEP, Asked(lambda case: KILLS[1] in case.kills))
-    assert left.kills == (KILLS[1],)
+    left = passes.drop_faults(WHOLE, DEEP, Asked(lambda case: KILLS[1] in case.faults))
+    assert left.faults == (KILLS[1],)
 
 
 def test_a_leap_lands_where_it_fails() -> None:
     def fails(case: Case) -> bool:
-        return bool(case.kills) and case.size.workers == 2
+        return bool(case.faults) and case.size.workers == 2
 
     landed = passes.leap(WHOLE, DEEP, Asked(fails))
-    assert (landed.orders, len(landed.kills), landed.size.jobs, landed.size.rounds) == ((), 1, 1, 1)
-    assert landed.kills[0].actor == "worker-a"  # there is no worker-c any more
+    assert (landed.orders, len(landed.faults), landed.size.jobs, landed.size.rounds) == ((), 1, 1, 1)
+    assert landed.faults[0].actor == "worker-a"  # there is no worker-c any more
 
 
 def test_every_number_becomes_as_small_as_it_can() -> None:
@@ -88,15 +88,15 @@ def test_one_hold_instead_of_many_steps_out_of_turn() -> None:
 
     left = passes.hold_instead(WHOLE, DEEP, Asked(fails))
     assert [one.kind for one in left.orders] == [HOLD]
-    assert left.kills == KILLS
+    assert left.faults == KILLS
 
 
 def test_a_kill_moves_to_the_first_round_in_which_it_fails() -> None:
     def fails(case: Case) -> bool:
-        return case.orders == STEPS and all(kill.round >= 3 for kill in case.kills if kill.actor == "worker-c")
+        return case.orders == STEPS and all(kill.round >= 3 for kill in case.faults if kill.actor == "worker-c")
 
     left = passes.earlier(WHOLE, DEEP, Asked(fails))
-    assert {kill.actor: kill.round for kill in left.kills} == {"worker-c": 3, "worker-a": 1}
+    assert {kill.actor: kill.round for kill in left.faults} == {"worker-c": 3, "worker-a": 1}
 
 
 def test_of_a_script_nothing_is_taken_away(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_settings_name_what_differs() -> None:
 
 def test_a_worker_that_is_gone_is_replaced() -> None:
     smaller = fitted_to(WHOLE, WHOLE.size._replace(workers=2, rounds=2), DEEP)
-    assert [(kill.actor, kill.round) for kill in smaller.kills] == [("worker-a", 2), ("worker-a", 2)]
+    assert [(kill.actor, kill.round) for kill in smaller.faults] == [("worker-a", 2), ("worker-a", 2)]
 
 
 def test_answers_are_kept_across_a_crash(tmp_path: Path) -> None:

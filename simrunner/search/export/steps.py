@@ -9,6 +9,7 @@ from simrunner.errors import InputError
 from simrunner.history.context import Context
 from simrunner.model.design import Design
 from simrunner.model.event import Event
+from simrunner.model.tape import KILL, PAUSE, RESUME, UNPLANNED
 from simrunner.model.workload import Workload
 from simrunner.search.export import clock
 from simrunner.search.export.literals import Values, filled, forms
@@ -16,6 +17,10 @@ from simrunner.search.export.script import Step
 
 CONTROL = frozenset({"COMMIT", "ROLLBACK"})
 _TRACES = frozenset({"transition", "renewal", "effect"})
+_ENDS = (KILL, UNPLANNED, "barrier-stuck")
+"""Faults that end a session."""
+_ONLY_ORDER = (PAUSE, RESUME)
+"""Faults that only change who goes when."""
 
 
 class Steps:
@@ -42,7 +47,7 @@ class Steps:
         elif event.kind == "sent":
             self._send(event, session)
         elif event.kind == "fault":
-            self._kill(event, session)
+            self._strike(event, session)
         elif event.kind == "blocked" and session in self._open:
             self._open[session].blocked_by = event.blocked_by
         elif event.kind == "ok" and session in self._open:
@@ -65,6 +70,12 @@ class Steps:
             self._open.pop(session, None)
         else:
             self._open[session] = step
+
+    def _strike(self, event: Event, session: int) -> None:
+        if event.value in _ENDS:
+            self._kill(event, session)
+        elif event.value not in _ONLY_ORDER:
+            raise InputError(f"holds a {event.value}, which cannot be exported: replay it instead")
 
     def _kill(self, event: Event, session: int) -> None:
         self._begun.pop(session, None)

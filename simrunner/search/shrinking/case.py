@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from simrunner.model.tape import KILL
 from simrunner.model.workload import Workload
 from simrunner.runtime.actors import lanes_of
 from simrunner.strategies.deviating import Deviation
@@ -48,19 +47,19 @@ class Case:
     deviations: tuple[Deviation, ...]
 
     @property
-    def kills(self) -> tuple[Deviation, ...]:
+    def faults(self) -> tuple[Deviation, ...]:
         """Its faults."""
-        return tuple(deviation for deviation in self.deviations if deviation.kind == KILL)
+        return tuple(deviation for deviation in self.deviations if deviation.is_fault)
 
     @property
     def orders(self) -> tuple[Deviation, ...]:
         """Its deviations from round-robin that are no faults."""
-        return tuple(deviation for deviation in self.deviations if deviation.kind != KILL)
+        return tuple(deviation for deviation in self.deviations if not deviation.is_fault)
 
     @property
     def cost(self) -> tuple[object, ...]:
         """What is made small: deviations, faults, workers, jobs, then how early and how short everything is."""
-        return (len(self.orders), len(self.kills), *self.size.cost, not self.coalesced, *self._places())
+        return (len(self.orders), len(self.faults), *self.size.cost, not self.coalesced, *self._places())
 
     def _places(self) -> tuple[tuple[int, int], ...]:
         return tuple((deviation.round, deviation.place) for deviation in self.deviations)
@@ -110,7 +109,7 @@ def fewest_liveness_rounds(workload: Workload, size: Size) -> int:
 
 
 def fitted_to(case: Case, size: Size, workload: Workload) -> Case:
-    """Return the case in another size: workers that are gone are replaced by those that stay, late kills come earlier."""
+    """Return the case in another size: workers that are gone are replaced by those that stay, late faults come earlier."""
     bounded = size._replace(liveness_rounds=max(size.liveness_rounds, fewest_liveness_rounds(workload, size)))
     workers = [lane.actor for lane in lanes_of(workload) if lane.program == "worker"]
     moved = (_moved(deviation, workers, bounded) for deviation in case.deviations)
@@ -126,4 +125,4 @@ def _moved(deviation: Deviation, workers: Sequence[str], size: Size) -> Deviatio
     actor, round_ = deviation.actor, deviation.round
     if actor in workers[size.workers :]:
         actor = workers[workers.index(actor) % size.workers]
-    return deviation._replace(actor=actor, round=min(round_, size.rounds) if deviation.kind == KILL else round_)
+    return deviation._replace(actor=actor, round=min(round_, size.rounds) if deviation.is_fault else round_)

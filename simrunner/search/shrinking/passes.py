@@ -51,7 +51,7 @@ def hold_instead(case: Case, workload: Workload, holds: Holds) -> Case:
     if len(orders) < 2:
         return case
     for put_off in _holds_for(orders, case, workload):
-        candidate = with_deviations(case, (*case.kills, put_off))
+        candidate = with_deviations(case, (*case.faults, put_off))
         if holds(candidate):
             return candidate
     for run in _runs(orders):
@@ -65,8 +65,8 @@ def hold_instead(case: Case, workload: Workload, holds: Holds) -> Case:
 
 def drop_faults(case: Case, workload: Workload, holds: Holds) -> Case:
     """Delete single faults."""
-    for kill in case.kills:
-        candidate = _without(case, [kill])
+    for fault in case.faults:
+        candidate = _without(case, [fault])
         if holds(candidate):
             case = candidate
     return case
@@ -135,13 +135,13 @@ def _small_sizes(size: Size) -> Iterator[Size]:
 
 
 def _thinned(case: Case) -> Iterator[Case]:
-    """No deviations; single kills at the beginning; all kills; all of them. Steps coalesce as long as only faults are kept."""
+    """No deviations; single faults at the beginning; all faults; all of them. Steps coalesce as long as only faults are kept."""
     coarse = replace(case, coalesced=True)
     yield with_deviations(coarse, ())
-    for kill in case.kills:
-        yield with_deviations(coarse, [kill._replace(round=1)])
-    if len(case.kills) > 1:
-        yield with_deviations(coarse, case.kills)
+    for fault in case.faults:
+        yield with_deviations(coarse, [fault._replace(round=1)])
+    if len(case.faults) > 1:
+        yield with_deviations(coarse, case.faults)
     if case.orders:
         yield case
 

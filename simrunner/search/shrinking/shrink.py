@@ -150,7 +150,7 @@ def _coalesced(whole: Case, request: Request, trials: Trials, failure: Failure) 
     """Return the case with coalesced steps, if it fails in the same way when actors go in about the same order."""
     if whole.coalesced or request.workload.script:
         return None
-    noting = Noting(Loose(request.decisions or (), whole.kills))
+    noting = Noting(Loose(request.decisions or (), whole.faults))
     played = trials.play_by(noting, coalesce=True)
     if _failure(played) != failure:
         return None
@@ -162,7 +162,7 @@ def _failure(played: Played) -> Failure | None:
 
 
 def _weight(case: Case, played: Played) -> Weight:
-    return Weight(len(case.orders), len(case.kills), case.size.workers, case.size.all_jobs, _steps(played.memory.decisions))
+    return Weight(len(case.orders), len(case.faults), case.size.workers, case.size.all_jobs, _steps(played.memory.decisions))
 
 
 def _steps(decisions: Sequence[Decision]) -> int:
