@@ -43,10 +43,17 @@ class ActorsTable(Struct, forbid_unknown_fields=True, frozen=True):
     ghost_rounds: Rounds = 3
 
 
-class PhaseTable(Struct, forbid_unknown_fields=True, frozen=True):
-    """`[safety]` and `[liveness]`."""
+class SafetyTable(Struct, forbid_unknown_fields=True, frozen=True):
+    """`[safety]`."""
 
     rounds: Rounds
+    round_ms: Milliseconds
+
+
+class LivenessTable(Struct, forbid_unknown_fields=True, frozen=True):
+    """`[liveness]`."""
+
+    rounds: Annotated[int, Meta(ge=0, le=LIMITS.rounds_max)]
     round_ms: Milliseconds
 
 
@@ -144,8 +151,8 @@ class WorkloadFile(Struct, forbid_unknown_fields=True, frozen=True):
     policy: PolicyTable
     judge: JudgeTable
     actors: ActorsTable | None = None
-    safety: PhaseTable | None = None
-    liveness: PhaseTable | None = None
+    safety: SafetyTable | None = None
+    liveness: LivenessTable | None = None
     script: tuple[ScriptEntry, ...] = ()
     experiment: ExperimentTable | None = None
     controls: tuple[ControlEntry, ...] = ()

@@ -114,7 +114,9 @@ class Observer:
         if limit not in self._probe_limits:
             self._prepare(f"probe-{limit}", self._probe_query(limit))
             self._probe_limits.add(limit)
-        rows = self._run(f"probe-{limit}", as_of.encode()).rows
+        # eligible.sql has one parameter, the time, and may do without
+        times = [as_of.encode()] * bool(self._design.operations["eligible"].statements[0].parameters)
+        rows = self._run(f"probe-{limit}", *times).rows
         unknown = dict.fromkeys(xmax for _, xmax in rows if xmax and xmax not in self._finished_xmax)
         holders = self._transaction_holders() if unknown else {}
         lockers = {xmax: self._locker(xmax, holders) for xmax in unknown}

@@ -1,0 +1,3 @@
+SELECT id AS job
+FROM jobs
+ORDER BY id;
