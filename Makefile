@@ -7,7 +7,7 @@ VENV := .venv
 INSTALLED := $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup sim accept analyze replay lint test clean
+.PHONY: help setup sim accept analyze replay doctor lint test clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +34,9 @@ analyze: $(INSTALLED)  ## judge a stored run again, without a database: [RUN=res
 
 replay: $(INSTALLED)  ## repeat a stored run step by step: [RUN=results/latest]
 	@$(VENV)/bin/simrunner replay "$(RUN)"
+
+doctor: $(INSTALLED)  ## find out whether runs can be made here: [DESIGN=...]
+	@$(VENV)/bin/simrunner doctor $(if $(DESIGN),--design "$(DESIGN)")
 
 lint: $(INSTALLED)  ## check style, types and layers
 	@$(VENV)/bin/ruff check --quiet --output-format concise

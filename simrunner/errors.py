@@ -38,6 +38,7 @@ class InputError(SimrunnerError):
 
     def __init__(self, message: str, *, place: str | Path | None = None) -> None:
         self.place = None if place is None else str(place)
+        self.message = message
         super().__init__(message if place is None else f"{place}: {message}")
 
 

@@ -27,6 +27,8 @@ class Limits:
     """After Ctrl-C workers and backends are gone within this time."""
     coordinator_end_seconds: float = 10.0
     """A campaign's coordinator that is told to end finishes its schedule and stops its server within this time, or is killed."""
+    free_bytes_min: int = 1 << 29
+    """`doctor` warns of less room than this where runs are kept and where the server's files are."""
     socket_path_bytes: int = 107
     """The longest path of a Unix socket (sun_path, unix(7))."""
     probe_rows_max: int = 4096

@@ -7,6 +7,7 @@ import click
 from simrunner import __version__
 from simrunner.cli.accept import accept
 from simrunner.cli.analyze import analyze
+from simrunner.cli.doctor import doctor
 from simrunner.cli.endings import Commands
 from simrunner.cli.explore import explore
 from simrunner.cli.export import export
@@ -29,5 +30,5 @@ def main() -> None:
     """
 
 
-for command in (run, accept, analyze, replay, explore, kill, list_, show, shrink, export, spec):
+for command in (run, accept, analyze, replay, explore, kill, list_, show, shrink, export, spec, doctor):
     main.add_command(command)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from psycopg.pq.abc import PGconn
 
@@ -21,6 +22,15 @@ VIRTUAL_START_US = libpq.microseconds(datetime(2026, 9, 22, 6, 0, 1, tzinfo=UTC)
 NEEDED = ("schema", "seed", "claim", "jobs", "eligible")
 """Operations without which nothing can be asked of a design."""
 
+
+class Objection(NamedTuple):
+    """What the server has against a statement."""
+
+    name: str
+    """`statement-refused` or `column-missing`."""
+    error: DesignError
+
+
 Values = Mapping[str, str | int | None]
 
 
@@ -30,13 +40,29 @@ def install(connection: PGconn, design: Design, workload: Workload) -> tuple[str
     Returns the ids of the seed's jobs. Raises DesignError with file and line for SQL that the server refuses and for a
     mapped column that a statement does not return, before any actor is started.
     """
-    _require(design)
-    _set_clock(connection)
-    _run(connection, design, "schema", {})
-    _check_statements(connection, design)
+    make_schema(connection, design)
+    for objection in objections(connection, design):
+        raise objection.error
     seeded = _fill(connection, design, workload)
     truth.install(connection, design)
     return seeded
+
+
+def make_schema(connection: PGconn, design: Design) -> None:
+    """Create the design's tables. Raises DesignError for SQL that the server refuses."""
+    _require(design)
+    _set_clock(connection)
+    _run(connection, design, "schema", {})
+
+
+def objections(connection: PGconn, design: Design) -> Iterator[Objection]:
+    """Let the server parse every statement that actors and the observer will send, and look at its columns."""
+    for operation, source in design.operations.items():
+        if not OPERATIONS[operation].fixture:
+            for number, statement in enumerate(source.statements, 1):
+                found = _objection(connection, design, source, statement, is_last=number == len(source.statements))
+                if found is not None:
+                    yield found
 
 
 def refill(connection: PGconn, design: Design, workload: Workload) -> tuple[str, ...]:
@@ -82,27 +108,23 @@ def _run(connection: PGconn, design: Design, operation: str, values: Values) -> 
             raise _refused(design, source, statement, reply)
 
 
-def _check_statements(connection: PGconn, design: Design) -> None:
-    """Let the server parse every statement that actors and the observer will send, and look at its columns."""
-    for operation, source in design.operations.items():
-        if not OPERATIONS[operation].fixture:
-            for number, statement in enumerate(source.statements, 1):
-                _check_statement(connection, design, source, statement, is_last=number == len(source.statements))
-
-
-def _check_statement(connection: PGconn, design: Design, source: OperationSource, statement: Statement, *, is_last: bool) -> None:
+def _objection(
+    connection: PGconn, design: Design, source: OperationSource, statement: Statement, *, is_last: bool
+) -> Objection | None:
     oids = [libpq.INT4_OID if PARAMETERS[name] is ParameterType.NUMBER else libpq.UNKNOWN_OID for name in statement.parameters]
     reply = libpq.prepare(connection, "", statement.sent, oids)
     if reply.sqlstate is not None:
-        raise _refused(design, source, statement, reply)
+        return Objection("statement-refused", _refused(design, source, statement, reply))
     columns = libpq.columns_of(connection)
     missing = [column for column in source.results.values() if column not in columns] if is_last else []
-    if missing:
-        raise DesignError(
-            f"returns {', '.join(columns) or 'no columns'}, but design.toml maps a result to {', '.join(missing)};"
-            f" return it or change [results.{source.operation}]",
-            place=place_of(design, source, statement),
-        )
+    if not missing:
+        return None
+    error = DesignError(
+        f"returns {', '.join(columns) or 'no columns'}, but design.toml maps a result to {', '.join(missing)};"
+        f" return it or change [results.{source.operation}]",
+        place=place_of(design, source, statement),
+    )
+    return Objection("column-missing", error)
 
 
 def _refused(design: Design, source: OperationSource, statement: Statement, reply: libpq.Reply) -> DesignError:

@@ -33,8 +33,11 @@ $$
 
 
 def drop_leftovers(connection: psycopg.Connection) -> None:
-    """Drop the databases of killed runs and what they left besides."""
-    for name in texts(connection, f"SELECT datname FROM pg_database WHERE starts_with(datname, '{DATABASE_PREFIX}')"):
+    """Drop the databases of killed runs, those that their designs made, and what they left besides.
+
+    All but initdb's (FirstNormalObjectId) and the template, to which nobody can connect.
+    """
+    for name in texts(connection, "SELECT datname FROM pg_database WHERE oid >= 16384 AND datallowconn"):
         execute(connection, "DROP DATABASE {} WITH (FORCE)", name)
     forget_roles(connection)
 

@@ -65,6 +65,17 @@ def locked_slot(major: int, account: Account) -> Iterator[Slot]:
     raise ServerError(f"{_SLOTS} simrunner commands already run embedded servers in {home}; end some of them")
 
 
+def idle_slots(account: Account) -> Iterator[Slot]:
+    """Yield each slot that no command holds, of every major version; it is held while it is looked at."""
+    for folder in sorted(cache_folder().glob("pg*/*/lock")):
+        lock = os.open(folder, os.O_RDWR)
+        try:
+            if _try_lock(lock):
+                yield Slot(folder.parent, account)
+        finally:
+            os.close(lock)
+
+
 def _try_lock(lock: int) -> bool:
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
