@@ -1,23 +1,38 @@
-"""Empties the tables of a design between two schedules, so that their physical state is that of a fresh database.
+"""Empties the tables of a design between two schedules, so that no statement notices that there was one before.
 
 TRUNCATE does it always, but makes new files for every table, index and TOAST table: up to 10 ms. DELETE and VACUUM with TRUNCATE
 do it in 2 ms where nothing is left behind that a statement could notice: no page in a heap or a TOAST table, no third page in an
 index (its first two are there as soon as a row is; what was split stays), no statistics in pg_class. That is looked up each time;
 where it is not so, TRUNCATE follows, and is used from then on.
+
+Both change the catalog, so that every session has to read anew what it knows of the tables: several milliseconds for the
+next schedule. DELETE alone leaves dead rows, whose places are used again sooner or later, and then ties come in another order.
+Not so as long as everything lies in one page of each table and nothing is cleaned up: then rows lie in the order in which they
+were written, as in a new table. An old snapshot sees to the latter. The former is looked up after the schedule: one that went
+beyond is not sure and is run again, with fresh tables. Plans are the same: the planner takes every table that was never vacuumed
+for one of at least ten pages.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from psycopg import pq
 from psycopg.pq.abc import PGconn
 
 from simrunner.limits import LIMITS
+from simrunner.model.workload import Workload
 from simrunner.runtime import libpq
 from simrunner.runtime.database import Database
 
 TRUNCATE_EVERY = 200
-"""The truth log is emptied too, and what UPDATE leaves in pg_class, each time that so many schedules were run."""
+"""The truth log is emptied too, and what UPDATE leaves in pg_class, each time that they were emptied so often."""
+LIGHTLY_MAX = 500
+"""So often in a row dead rows are left at most."""
+_HARMLESS = frozenset({"kill", "pause"})
+"""Faults that clean nothing up and keep nothing from being cleaned up."""
+_DOING = "emptying the tables of the last run"
+_FORGET = "DELETE FROM pg_statistic WHERE starelid >= 16384; DELETE FROM pg_statistic_ext_data"
 
 _TABLES = """
 SELECT format('%I.%I', n.nspname, c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -43,10 +58,14 @@ SELECT setval(seqrelid, seqstart, false) FROM pg_sequence
 
 
 class Emptier:
-    """Empties the tables of a database in which a design was installed; the first time, and now and then, by TRUNCATE."""
+    """Empties the tables of a database in which a design was installed; the first time, and now and then, by TRUNCATE.
+
+    Raises ServerError.
+    """
 
     def __init__(self, connection: PGconn, database: Database) -> None:
         self._connection = connection
+        self._old = libpq.connect(database.conninfo("old-snapshot"))
         tables = [row[0] or "" for row in self._run(_TABLES).rows]
         of_design = [table for table in tables if table.startswith("design.")]
         relations = [(row[0] or "", row[1]) for row in self._run(_RELATIONS).rows]
@@ -55,29 +74,75 @@ class Emptier:
         self._delete_sql = _delete_sql(of_design)
         self._vacuum_sql = f"VACUUM (TRUNCATE, INDEX_CLEANUP ON, SKIP_DATABASE_STATS) {', '.join(of_design)}"
         self._forget_sql = _forget_sql([oid for oid, _ in relations])
-        self._left_sql = _left_sql(
-            [oid for oid, kind in relations if kind == "i"], [oid for oid, kind in relations if kind != "i"]
-        )
+        indexes, others = [oid for oid, kind in relations if kind == "i"], [oid for oid, kind in relations if kind != "i"]
+        self._left_sql = _larger_sql(indexes, _PAGES_OF_INDEX, others, 0)
         self._can_delete = database.cluster.embedded and bool(of_design) and not self._run(_HINDRANCES).rows
+        self._prepare("outgrown", _larger_sql(indexes, _PAGES_OF_INDEX, others, 1))
         self._emptied = 0
+        self._lightly = 0
+        """So many times in a row dead rows were left."""
+        self._lightly_max = LIGHTLY_MAX
 
-    def empty(self) -> None:
-        """Empty them. Raises ServerError, also if a stranger's session has one locked."""
+    def empty(self, *, fresh: bool = True) -> None:
+        """Empty them. Raises ServerError, also if a stranger's session has one locked.
+
+        Not `fresh`: dead rows may be left. Then `is_sure` says after the schedule whether it was as with fresh tables.
+        """
+        if self._emptied and not fresh and self._can_delete and self._lightly < self._lightly_max:
+            self._lightly += 1
+            self._run(f"{self._delete_sql}; RESET lock_timeout")
+            return
+        self._lightly = 0
+        self._end_snapshot()
         by_delete = self._can_delete and self._emptied % TRUNCATE_EVERY != 0
         if by_delete:
             self._can_delete = by_delete = self._deleted()
         if not by_delete:
             self._run(self._truncate_sql)
         self._emptied += 1
+        if not fresh:
+            self._run_old("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
+
+    def is_sure(self) -> bool:
+        """Whether what was run since the tables were emptied lies in them as it would in fresh ones.
+
+        From then on they are emptied lightly fewer times in a row than led to this.
+        """
+        if not self._lightly:
+            return True
+        outgrown = libpq.expect(libpq.run_prepared(self._connection, "outgrown", ()), _DOING).rows
+        if outgrown:
+            self._lightly_max = self._lightly - 1
+        return not outgrown
+
+    def close(self) -> None:
+        """End the session that holds the old snapshot."""
+        self._old.finish()
+
+    def _end_snapshot(self) -> None:
+        if self._old.transaction_status != pq.TransactionStatus.IDLE:
+            self._run_old("ROLLBACK")
+
+    def _run_old(self, sql: str) -> None:
+        libpq.expect(libpq.run(self._old, sql), "holding an old snapshot")
 
     def _deleted(self) -> bool:
         """Delete, vacuum and forget; return whether that left nothing."""
-        self._run(self._delete_sql)
+        self._run(f"{self._delete_sql}; {_FORGET}")
         self._run(self._vacuum_sql)
         return not self._run(f"{self._forget_sql}; RESET lock_timeout; {self._left_sql}").rows
 
+    def _prepare(self, name: str, sql: str) -> None:
+        libpq.expect(libpq.prepare(self._connection, name, sql), _DOING)
+
     def _run(self, sql: str) -> libpq.Reply:
-        return libpq.expect(libpq.run(self._connection, sql), "emptying the tables of the last run")
+        return libpq.expect(libpq.run(self._connection, sql), _DOING)
+
+
+def cleans_up(workload: Workload) -> bool:
+    """Whether the course of a workload may depend on what a VACUUM, an ANALYZE or an old snapshot finds."""
+    maintains = bool(workload.vacuum_every_rounds) or any(step.do in ("vacuum", "analyze") for step in workload.script)
+    return maintains or any(fault.kind not in _HARMLESS for fault in workload.faults)
 
 
 def _patience() -> str:
@@ -85,12 +150,9 @@ def _patience() -> str:
 
 
 def _delete_sql(tables: Sequence[str]) -> str:
-    """Delete all rows without firing the design's triggers, restart sequences, forget what ANALYZE found."""
+    """Delete all rows without firing the design's triggers, and restart sequences."""
     deletes = "; ".join(f"DELETE FROM {table}" for table in tables)
-    return (
-        f"{_patience()}; SET session_replication_role = replica; {deletes}; RESET session_replication_role; {_RESTART};"
-        " DELETE FROM pg_statistic WHERE starelid >= 16384; DELETE FROM pg_statistic_ext_data"
-    )
+    return f"{_patience()}; SET session_replication_role = replica; {deletes}; RESET session_replication_role; {_RESTART}"
 
 
 def _forget_sql(relations: Sequence[str]) -> str:
@@ -101,10 +163,10 @@ def _forget_sql(relations: Sequence[str]) -> str:
     )
 
 
-def _left_sql(indexes: Sequence[str], others: Sequence[str]) -> str:
-    """List what still has pages."""
-    tests = [(f"{_PAGES_OF_INDEX} * current_setting('block_size')::int", indexes), ("0", others)]
+def _larger_sql(indexes: Sequence[str], index_pages: int, others: Sequence[str], pages: int) -> str:
+    """List what has more pages than it may have."""
     return " UNION ALL ".join(
-        f"SELECT oid FROM unnest(ARRAY[{', '.join(oids)}]::oid[]) oid WHERE pg_relation_size(oid) > {most}"
-        for most, oids in tests
+        f"SELECT oid FROM unnest(ARRAY[{', '.join(oids)}]::oid[]) oid"
+        f" WHERE pg_relation_size(oid) > {most} * current_setting('block_size')::int"
+        for most, oids in ((index_pages, indexes), (pages, others))
     )

@@ -56,7 +56,7 @@ class Stage:
         self._emptier: Emptier | None = None
         try:
             if reuse:
-                self._refill()
+                self._refill(fresh=True)
             else:
                 self.seeded = setup.install(self.session, design, workload)
             self.observer = Observer(self.session, design)
@@ -69,11 +69,18 @@ class Stage:
         conninfo = database.conninfo("actor")
         self._spec = HandSpec(conninfo, design, workload, database.superuser, self.barriers, coalesce, self._gathering)
 
-    def reset(self) -> None:
-        """Bring the database back to the physical state in which a run begins. Raises ServerError."""
-        self._refill()
-        self.truth.read()  # what the fixture wrote is no news to a run
+    def reset(self, *, fresh: bool = True) -> None:
+        """Bring the database back to the state in which a run begins. Raises ServerError.
+
+        Not `fresh`: dead rows may be left; then `is_sure` says afterwards whether that made no difference.
+        """
+        self._refill(fresh=fresh)
+        self.truth.skip()  # what the fixture wrote is no news to a run
         self.is_used = False
+
+    def is_sure(self) -> bool:
+        """Whether the run since the last reset has gone as it would have gone on fresh tables. Raises ServerError."""
+        return self._emptier is None or self._emptier.is_sure()
 
     def stock(self, spares: int) -> None:
         """Fork processes ahead of need until there are so many idle ones."""
@@ -106,13 +113,15 @@ class Stage:
 
     def _end(self) -> None:
         self.session.finish()
+        if self._emptier is not None:
+            self._emptier.close()
         if self._gathering is not None:
             self._gathering.leave()
 
-    def _refill(self) -> None:
+    def _refill(self, *, fresh: bool) -> None:
         if self._emptier is None:
             self._emptier = Emptier(self.session, self.database)
-        self._emptier.empty()
+        self._emptier.empty(fresh=fresh)
         self.seeded = setup.refill(self.session, self.design, self.workload)
 
     def _arrived(self) -> Process:

@@ -21,15 +21,14 @@ CREATE TABLE simrunner.truth (
     seq bigint GENERATED ALWAYS AS IDENTITY, xid xid8 NOT NULL, pid integer NOT NULL, txn integer,
     relation text NOT NULL, op text NOT NULL, job text, new jsonb);
 CREATE INDEX truth_xid ON simrunner.truth (xid);
-CREATE FUNCTION simrunner.log_row() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION simrunner.log_row() RETURNS trigger LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
 DECLARE
-    old_row jsonb; new_row jsonb;
+    image jsonb;
 BEGIN
-    IF TG_OP <> 'INSERT' THEN old_row := to_jsonb(OLD); END IF;
-    IF TG_OP <> 'DELETE' THEN new_row := to_jsonb(NEW); END IF;
+    IF TG_OP = 'DELETE' THEN image := to_jsonb(OLD); ELSE image := to_jsonb(NEW); END IF;
     INSERT INTO simrunner.truth (xid, pid, txn, relation, op, job, new)
     VALUES (pg_current_xact_id(), pg_backend_pid(), nullif(current_setting('simrunner.txn', true), '')::integer,
-            TG_ARGV[0], TG_OP, coalesce(new_row, old_row) ->> TG_ARGV[1], new_row);
+            TG_ARGV[0], TG_OP, image ->> TG_ARGV[1], CASE WHEN TG_OP <> 'DELETE' THEN image END);
     RETURN NULL;
 END $$;
 CREATE FUNCTION simrunner.log_truncate() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -58,6 +57,7 @@ SELECT now.snapshot::text, t.seq, t.xid::text, t.pid, t.txn, t.relation, t.op, t
         UNION ALL SELECT * FROM simrunner.truth WHERE xid = ANY($2::xid8[]) AND xid < $1::xid8) t ON true
  ORDER BY t.seq
 """
+_LOOK = "SELECT pg_current_snapshot()"
 
 
 class RowChange(NamedTuple):
@@ -103,8 +103,10 @@ class TruthReader:
 
     def __init__(self, connection: PGconn) -> None:
         self._connection = connection
+        self._xmax = ""
+        self._xip: list[str] = []
         libpq.expect(libpq.prepare(connection, "truth", _READ), "preparing to read the truth log")
-        self._xmax, self._xip = self._snapshot(libpq.expect(libpq.run(connection, "SELECT pg_current_snapshot()"), "looking"))
+        self.skip()
 
     def read(self) -> list[CommittedTransaction]:
         """Return what was committed since the last call; per job in the order of its row lock."""
@@ -112,6 +114,10 @@ class TruthReader:
         reply = libpq.expect(libpq.run_prepared(self._connection, "truth", values), "reading the truth log")
         self._xmax, self._xip = self._snapshot(reply)
         return _transactions(reply.rows)
+
+    def skip(self) -> None:
+        """Take what was committed until now for known."""
+        self._xmax, self._xip = self._snapshot(libpq.expect(libpq.run(self._connection, _LOOK), "looking"))
 
     @staticmethod
     def _snapshot(reply: libpq.Reply) -> tuple[str, list[str]]:

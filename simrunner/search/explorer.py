@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from time import perf_counter_ns
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from simrunner.history.history import History
 from simrunner.model.event import Event
 from simrunner.model.tape import FAULTS, KILL, STEP, UNPLANNED, UNPLANNED_LOSS, Decision, Draw
 from simrunner.model.verdict import RunVerdict, Verdict
+from simrunner.runtime.emptying import cleans_up
 from simrunner.runtime.performance import Final, Request, perform
 from simrunner.runtime.phases import Course
 from simrunner.runtime.stage import Stage
@@ -69,11 +71,16 @@ def play(stage: Stage, request: Request, number: int) -> Played:
     Raises EnvironmentFailure.
     """
     began_ns = perf_counter_ns()
+    again = replace(request, decider=deepcopy(request.decider))  # a decider is used up by a run
     memory = Memory()
     try:
         if stage.is_used:
-            stage.reset()
+            stage.reset(fresh=cleans_up(request.workload))
         final = perform(request, stage, memory, lambda world: _UNWATCHED, lambda: None)
+        if not stage.is_sure():
+            request, memory = again, Memory()
+            stage.reset()
+            final = perform(request, stage, memory, lambda world: _UNWATCHED, lambda: None)
     except StepStuck as error:
         return Played(unknown(request, number, memory, str(error), began_ns), request, memory, None, None)
     ended = next((event for event in memory.events if event.kind == "fault" and event.value in _BY_ITSELF), None)

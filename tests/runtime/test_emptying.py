@@ -122,3 +122,52 @@ def test_a_schedule_is_the_same_behind_any_other(cluster: Cluster) -> None:
             theatre.close()
     assert together == alone
     assert len(numbers) < TRUNCATE_EVERY
+
+
+def test_dead_rows_are_left_while_everything_lies_in_one_page(connection: PGconn, database: Database) -> None:
+    """Files and catalog stay as they are, rows lie in the order in which they were written, sequences begin anew."""
+    run(connection, TABLE)
+    emptier = Emptier(connection, database)
+    emptier.empty(fresh=False)
+    catalog = "SELECT xmin, oid FROM pg_class WHERE relnamespace = 'design'::regnamespace ORDER BY oid"
+    before = run(connection, catalog)
+    for _ in range(5):
+        run(connection, "INSERT INTO jobs SELECT n, 'x' FROM generate_series(1, 9) n; UPDATE jobs SET note = 'y' WHERE id = 1")
+        assert run(connection, "SELECT id, n FROM jobs ORDER BY ctid")[-1] == ("1", "1")
+        assert emptier.is_sure()
+        emptier.empty(fresh=False)
+        assert run(connection, "SELECT count(*) FROM jobs") == [("0",)]
+    assert run(connection, catalog) == before
+    emptier.close()
+
+
+def test_what_went_beyond_one_page_is_not_sure(connection: PGconn, database: Database) -> None:
+    """From then on the tables are fresh again before that can happen."""
+    run(connection, TABLE)
+    emptier = Emptier(connection, database)
+    emptier.empty(fresh=False)
+    page = "INSERT INTO jobs SELECT n, repeat('x', 100) FROM generate_series(1, 20) n"
+    sure = []
+    for _ in range(9):
+        run(connection, page)
+        sure.append(emptier.is_sure())
+        emptier.empty(fresh=not sure[-1])
+        if not sure[-1]:
+            emptier.empty(fresh=False)
+    assert sure == [True, True, False, True, True, True, True, True, True]
+    emptier.close()
+
+
+def test_an_old_snapshot_keeps_dead_rows_where_they_are(connection: PGconn, database: Database) -> None:
+    """Without it a page that is nearly full is cleaned up when it is read, and new rows take the places of dead ones."""
+    run(connection, TABLE)
+    lightly, rows = Emptier(connection, database), "SELECT n, repeat('x', 500) FROM generate_series(1, 3) n"
+    lightly.empty(fresh=False)
+    places = []
+    for _ in range(3):
+        run(connection, f"INSERT INTO jobs {rows}")
+        places.append(run(connection, "SELECT min(ctid) FROM jobs")[0][0])
+        run(connection, "UPDATE jobs SET note = note; SELECT count(*) FROM jobs")
+        lightly.empty(fresh=False)
+    assert places == ["(0,1)", "(0,7)", "(0,13)"]
+    lightly.close()
