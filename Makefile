@@ -47,6 +47,9 @@ lint: $(INSTALLED)  ## check style, types and layers
 test: $(INSTALLED)  ## run the tests on two processors
 	@$(VENV)/bin/python -m pytest -n 2 --dist loadfile
 
+bench: $(INSTALLED)  ## measure how fast schedules are run, beside isolationtester; writes results/bench.json
+	@$(VENV)/bin/python -m tests.bench
+
 clean:  ## remove .venv and caches; results stay
 	@rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	@find simrunner tests -name __pycache__ -type d -prune -exec rm -rf {} +

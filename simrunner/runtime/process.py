@@ -188,10 +188,8 @@ def _detach(keep: int, coordinator: int) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, _OURS)
     gc.freeze()
     # Close descriptors, never connections: closing a connection would end the coordinator's own session.
-    for entry in list(Path("/proc/self/fd").iterdir()):
-        if int(entry.name) > 2 and int(entry.name) != keep:
-            with suppress(OSError):  # the listing's own descriptor
-                os.close(int(entry.name))
+    os.closerange(3, keep)
+    os.closerange(keep + 1, os.sysconf("SC_OPEN_MAX"))
     devnull = os.open(os.devnull, os.O_RDONLY)
     os.dup2(devnull, sys.__stdin__.fileno() if sys.__stdin__ else 0)
 
