@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -13,18 +14,23 @@ from simrunner.report.acceptance.playbook import PLAYBOOK
 from simrunner.search.play import server_for
 from tests.cli.invoking import Ended
 
+DSN = "SIMRUNNER_TESTS_DSN"
+"""Variable with the --dsn of the acceptance."""
 ROOT = Path(__file__).parents[2]
 
 
-def start(design: str | Path, results: Path, *experiments: str) -> subprocess.Popen[str]:
+def start(design: str | Path, results: Path, *experiments: str, dsn: str | None = None) -> subprocess.Popen[str]:
     """Begin to accept a design in a process of its own, which forks its actors."""
     words = [sys.executable, "-m", "tests.cli.accepting", str(design), str(results), *experiments]
-    return subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    given = {} if dsn is None else {DSN: dsn}
+    return subprocess.Popen(
+        words, cwd=ROOT, env={**os.environ, **given}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
-def accept(design: str | Path, results: Path, *experiments: str) -> Ended:
+def accept(design: str | Path, results: Path, *experiments: str, dsn: str | None = None) -> Ended:
     """Accept a design and wait for the end."""
-    process = start(design, results, *experiments)
+    process = start(design, results, *experiments, dsn=dsn)
     out, err = process.communicate()
     assert "Traceback" not in err, err
     return Ended(process.returncode, out, err)
@@ -32,7 +38,7 @@ def accept(design: str | Path, results: Path, *experiments: str) -> Ended:
 
 def main(design: str, results: str, *experiments: str) -> int:
     wanted = [one for one in PLAYBOOK if one.workload in experiments]
-    return accepted(plan(design, 1, wanted), server_for(None, 18), Path(results), as_json=False)
+    return accepted(plan(design, 1, wanted), server_for(os.environ.get(DSN), 18), Path(results), as_json=False)
 
 
 if __name__ == "__main__":
