@@ -12,6 +12,7 @@ from simrunner.runtime.isolation.database import plain_database, session_conninf
 from simrunner.runtime.isolation.locks import Locks
 from simrunner.runtime.isolation.player import Player
 from simrunner.runtime.isolation.session import Session, Write, encoded
+from simrunner.runtime.processors import Gathering
 from simrunner.spec.plan import Plan
 
 _CONTROL = "control connection"
@@ -36,11 +37,14 @@ def run_spec(plan: Plan, cluster: Cluster, write: Write) -> None:
 def _connected(plan: Plan, cluster: Cluster, database: str, write: Write) -> Iterator[tuple[Session, list[Session]]]:
     """Connect for the time of the block. Sessions are named in application_name as pg_isolation_regress has them named."""
     opened: list[Session] = []
+    gathering = Gathering(cluster)
     try:
         for name in (_CONTROL, *(session.name for session in plan.spec.sessions)):
             conninfo = session_conninfo(cluster, database, f"isolation/{plan.name}/{name}")
             opened.append(Session(name, libpq.connect(conninfo), write if opened else None))
+        gathering.join(*(session.pid for session in opened))
         yield opened[0], opened[1:]
     finally:
+        gathering.leave()
         for session in opened:
             session.connection.finish()
