@@ -11,13 +11,15 @@ from simrunner.config.lexemes import Kind, Lexeme, Unreadable, lexemes_of
 from simrunner.config.place import line_at, shown
 from simrunner.model.design import Design
 
-_WORDS = re.compile(rf"^e?'\s*(now|today|tomorrow|yesterday)\s*'$|\b({'|'.join(TIME_KEYWORDS)})\b", re.IGNORECASE)
+_PRESENT = r"\s*(now|today|tomorrow|yesterday)\s*"
+_WORDS = re.compile(rf"^e?'{_PRESENT}'$|''{_PRESENT}''|\b({'|'.join(TIME_KEYWORDS)})\b", re.IGNORECASE)
+_LITERAL = re.compile(_PRESENT, re.IGNORECASE)
 
 
 def escapes(design: Design) -> list[str]:
     """Return `file:line: what` for each literal that reads the real clock, in file order of the operations.
 
-    That are 'now', 'today', 'tomorrow', 'yesterday', and quoted code that mentions a time keyword, in function bodies too.
+    That are 'now', 'today', 'tomorrow', 'yesterday', and quoted code with them or a time keyword, in function bodies too.
     """
     found: list[str] = []
     for source in design.operations.values():
@@ -34,6 +36,8 @@ def escaping(text: str, begin: int = 0) -> Iterator[tuple[int, str]]:
             yield begin + lexeme.start, lexeme.raw
         elif lexeme.kind is Kind.BODY:
             tag, body = body_of(lexeme)
+            if _LITERAL.fullmatch(body):
+                yield begin + lexeme.start, lexeme.raw
             yield from escaping(body, begin + lexeme.start + len(tag))
 
 

@@ -19,8 +19,6 @@ from simrunner.model.design import Design, OperationSource, Statement
 
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # it warns of what it takes for a command, which is said in a remark
 
-_COMPARED = (exp.EQ, exp.In, exp.Any)
-
 
 @dataclass(frozen=True, eq=False)
 class Read:
@@ -98,10 +96,11 @@ def bare(table: str) -> str:
 
 
 def lock_of(select: exp.Expr) -> exp.Lock | None:
-    """Return the locking clause that holds for a SELECT: its own, or that of a SELECT which has it in its FROM.
+    """Return the locking clause that holds for a SELECT: its own, or that of a SELECT around it.
 
-    As in PostgreSQL, a locking clause reaches into sub-queries but not into WITH queries
-    (https://www.postgresql.org/docs/18/sql-select.html#SQL-FOR-UPDATE-SHARE).
+    A locking clause reaches into the sub-queries of FROM but not into WITH queries
+    (https://www.postgresql.org/docs/18/sql-select.html#SQL-FOR-UPDATE-SHARE). It does not reach into those of WHERE, but
+    what they choose among is then the row that is locked.
     """
     node: exp.Expr | None = select
     while node is not None and not isinstance(node, exp.CTE):
@@ -148,7 +147,11 @@ def _is_compared(select: exp.Expr) -> bool:
     parent = select.parent
     while isinstance(parent, exp.Subquery | exp.Paren):
         parent = parent.parent
-    return isinstance(parent, _COMPARED) and parent.find_ancestor(exp.Where) is not None
+    if isinstance(parent, exp.Any):
+        parent = parent.parent
+    if not isinstance(parent, exp.EQ | exp.In) or parent.find_ancestor(exp.Where) is None:
+        return False
+    return any(isinstance(side, exp.Column) for side in (parent.this, parent.expression if isinstance(parent, exp.EQ) else None))
 
 
 def _tree(sent: str) -> exp.Expr | None:

@@ -88,14 +88,18 @@ class CreatedHome:
 
     def remove(self) -> None:
         """Drop it."""
-        with failures("closing a session"):
-            if self._keeper is not None:
-                self._keeper.close()
+        self.let_go()
         with (
             administering(self._cluster, self._cluster.maintenance, f"dropping the database {self.name}") as connection,
             coming_and_going(connection),
         ):
             drop_database(connection, self.name)
+
+    def let_go(self) -> None:
+        """Close the keeper: from now on the database is a left one. Raises ServerError."""
+        with failures("closing a session"):
+            if self._keeper is not None:
+                self._keeper.close()
 
 
 class NamedHome:

@@ -103,6 +103,14 @@ CASES: dict[str, tuple[str, Files, Files]] = {
         {"claim": f"{SET} WHERE id = (SELECT min(id) FROM queue_jobs WHERE state = 'ready')\n{RETURNING}"},
         {"claim": f"WITH c AS ({CANDIDATE} {LOCK}) {SET} FROM c WHERE queue_jobs.id = c.id\n{RETURNING.replace(' id', ' c.id')}"},
     ),
+    "a number of others that is compared with a column, not with a number": (
+        "claim-reads-unlocked",
+        {"claim": f"{SET} WHERE id = (SELECT min(id) FROM queue_jobs WHERE state = 'ready')\n{RETURNING}"},
+        {
+            "claim": f"WITH c AS ({CANDIDATE} {LOCK}) {SET} FROM c WHERE queue_jobs.id = c.id"
+            f" AND (SELECT count(*) FROM queue_jobs WHERE state = 'claimed') = 0\n{RETURNING.replace(' id', ' c.id')}"
+        },
+    ),
     "an outer condition that is no guard, because the claim does not change it": (
         "claim-reads-unlocked",
         {"claim": f"{SET} WHERE id = ({CANDIDATE}) AND available_at <= now()\n{RETURNING}"},
@@ -223,6 +231,16 @@ CASES: dict[str, tuple[str, Files, Files]] = {
         "clock-escapes",
         {"schema": SCHEMA + "DO $$ BEGIN EXECUTE 'CREATE TABLE t (a timestamptz DEFAULT CURRENT_TIMESTAMP)'; END $$;"},
         {"schema": SCHEMA + "DO $$ BEGIN EXECUTE 'CREATE TABLE t (a timestamptz DEFAULT now())'; END $$;"},
+    ),
+    "an EXECUTE string with a literal in it": (
+        "clock-escapes",
+        {"schema": SCHEMA + "DO $$ BEGIN EXECUTE 'CREATE TABLE t (a timestamptz DEFAULT ''now'')'; END $$;"},
+        {"schema": SCHEMA + "DO $$ BEGIN EXECUTE 'CREATE TABLE t (a text DEFAULT ''known'')'; END $$;"},
+    ),
+    "a dollar-quoted literal": (
+        "clock-escapes",
+        {"claim": changed(CLAIM, ("available_at <= now()", "available_at <= $$now$$::timestamptz"))},
+        {"claim": changed(CLAIM, ("state = 'ready'", "state = $$ready$$"))},
     ),
     "a quoted body": (
         "clock-escapes",

@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -13,9 +14,10 @@ from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
 from simrunner.errors import DatabaseRefused, InputError, ServerError
-from simrunner.runtime import clock, external, homes, template
+from simrunner.runtime import clock, external, homes, shared_objects, template
 from simrunner.runtime.cluster import Cluster
 from simrunner.runtime.database import Database, create, database_name
+from simrunner.runtime.isolation.database import plain_database
 from simrunner.runtime.server import embedded
 from simrunner.runtime.settings import session_settings
 
@@ -77,6 +79,14 @@ def test_a_run_leaves_no_roles_and_no_settings_of_roles(cluster: Cluster) -> Non
     with connected(cluster.conninfo("postgres")) as session:
         assert values(session, "SELECT count(*) FROM pg_roles WHERE rolname = 'app'") == ["0"]
         assert (values(session, "SHOW enable_seqscan"), values(session, "SHOW enable_sort")) == (["on"], ["on"])
+
+
+def test_databases_that_designs_made_are_dropped_at_the_next_start(cluster: Cluster) -> None:
+    with connected(cluster.conninfo("postgres")) as session:
+        session.execute("CREATE DATABASE made_by_a_design; ")
+        shared_objects.drop_leftovers(session)
+        left = values(session, "SELECT datname FROM pg_database ORDER BY 1")
+    assert left == ["postgres", template.template_name(cluster), "template0", "template1"]
 
 
 FIXTURE = """
@@ -203,7 +213,10 @@ def test_a_database_is_created_and_dropped(foreign: Cluster, role: str, superuse
 def test_databases_of_killed_runs_are_dropped_and_those_of_living_ones_are_not(foreign: Cluster) -> None:
     maker = dsn(foreign, "maker")
     with external.connect(maker) as first, create(first, "living") as living, connected(foreign.conninfo("postgres")) as session:
-        for name, owner, mark in (("killed", "maker", homes.MARK), ("other_role", "guest", homes.MARK), ("own", "maker", "mine")):
+        killed = homes.CreatedHome(first, "simrunner_run_killed")
+        killed.make()
+        killed.let_go()  # as a kill does
+        for name, owner, mark in (("other_role", "guest", homes.MARK), ("own", "maker", "mine")):
             session.execute(f"CREATE DATABASE simrunner_run_{name} OWNER {owner}".encode())
             session.execute(f"COMMENT ON DATABASE simrunner_run_{name} IS '{mark}'".encode())
         with external.connect(maker):
@@ -307,6 +320,35 @@ def test_what_somebody_made_since_then_is_not(foreign: Cluster, named: str) -> N
         with pytest.raises(DatabaseRefused, match="not empty \\(schema precious"), external.connect(address):
             pass
         assert values(session, "SELECT count(*) FROM precious.jobs") == ["0"]
+
+
+@pytest.mark.parametrize("given", ["dbname=postgres", "dbname=template1", "service=queue", "PGDATABASE"])
+def test_a_database_that_was_not_named_on_purpose_is_not_worked_in(
+    foreign: Cluster, named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
+) -> None:
+    """Not the maintenance database, nor one that only the environment names: a database of our own is created."""
+    monkeypatch.setenv("PGSERVICEFILE", str(tmp_path / "services"))
+    (tmp_path / "services").write_text(f"[queue]\ndbname={named}\n")
+    if given == "PGDATABASE":
+        monkeypatch.setenv(given, named)
+    address = make_conninfo(dsn(foreign, "maker"), **dict([given.split("=")] if "=" in given else []))
+    with external.connect(address) as cluster, create(cluster, "elsewhere") as database:
+        assert cluster.named is None
+        assert database.name.startswith("simrunner_run_elsewhere")
+        for other in ("postgres", "template1", named):
+            with connected(foreign.conninfo(other)) as session:
+                assert values(session, "SELECT nspname FROM pg_namespace WHERE oid >= 16384") == []
+                assert values(session, "SELECT relname FROM pg_class WHERE oid >= 16384") == []
+
+
+def test_the_database_of_a_spec_is_marked_too(foreign: Cluster) -> None:
+    with (
+        external.connect(dsn(foreign, "maker")) as cluster,
+        plain_database(cluster) as name,
+        connected(cluster.conninfo(name)) as own,
+    ):
+        query = "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = current_database()"
+        assert values(own, query) == [homes.MARK]
 
 
 ODD_NAMES = [
