@@ -72,6 +72,7 @@ def _design(name: str, folder: Path, layers: Layers, shape: DesignFile, operatio
         ownership=shape.ownership,
         isolation=shape.isolation,
         work_in_claim_transaction=shape.work_in_claim_transaction,
+        tidies_up=shape.tidies_up,
         uses_statement_clock=any(mentions_statement_clock(lexemes_of(source.text)) for source in operations.values()),
         operations=operations,
         transitions=_transitions(layers.document, shape),

@@ -76,6 +76,7 @@ class DesignFile(Struct, forbid_unknown_fields=True, frozen=True):
     removes: tuple[str, ...] = ()
     isolation: Literal["read committed", "repeatable read", "serializable"] = "read committed"
     work_in_claim_transaction: bool = False
+    tidies_up: bool = False
     results: dict[str, dict[str, Name]] = field(default_factory=dict)
     policies: PoliciesTable = PoliciesTable()
     effects: EffectsTable | None = None

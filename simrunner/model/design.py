@@ -123,6 +123,8 @@ class Design:
     isolation: str
     """SQL name of the isolation level of the workers' transactions, e.g. `read committed`."""
     work_in_claim_transaction: bool
+    tidies_up: bool
+    """A process that gets SIGTERM gives back the jobs that it holds before it exits; else it is dead at once."""
     uses_statement_clock: bool
     """Some statement or function body mentions statement_timestamp() or clock_timestamp()."""
     operations: Mapping[str, OperationSource]

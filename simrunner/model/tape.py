@@ -21,6 +21,7 @@ RESUME = "resume"  # SIGCONT the process of `actor`, which was paused
 # Faults. Each is named as the workload names it; `label` is the crash point, or else the step, at which the actor stands.
 KILL = "kill"  # SIGKILL the process of `actor`
 PAUSE = "pause"  # SIGSTOP the process of `actor` for `amount` rounds
+TERMINATE = "terminate"  # SIGTERM the process of `actor`
 
 UNPLANNED = "unplanned-crash"
 """Label of a KILL that nobody decided: the actor was found dead between two decisions. Value of its fault event."""
@@ -28,7 +29,7 @@ UNPLANNED = "unplanned-crash"
 UNPLANNED_LOSS = "unplanned-session-end"
 """Value of the fault event of a session that ended under a living actor, although nobody decided it."""
 
-FAULTS = (KILL, PAUSE)
+FAULTS = (KILL, PAUSE, TERMINATE)
 """The commands that faults return."""
 
 DECISIONS = (STEP, ADVANCE, WAKE, ROUND, VACUUM, ANALYZE, RESUME, *FAULTS)

@@ -22,6 +22,8 @@ class Client:
     connect: Callable[[], Session]
     """Open the next session, once one has ended."""
     claims: int = 0
+    held: list[Subject] = field(default_factory=list)
+    """Jobs that it has claimed and not completed, as it believes."""
     subject: Subject = field(default_factory=Subject)
     """Scripted session: the job and token of its last claim."""
     open_operation: str | None = None

@@ -15,7 +15,7 @@ from simrunner.model.operations import CRASH_POINTS
 from simrunner.model.tape import KILL, UNPLANNED, Decision
 from simrunner.model.view import LaneState
 from simrunner.runtime import process, sessions, stepping, waiting
-from simrunner.runtime.messages import Returned, Write
+from simrunner.runtime.messages import Go, Returned, Write
 from simrunner.runtime.world import Ghost, Lane, World
 
 
@@ -24,7 +24,8 @@ def kill(world: World, lane: Lane, label: str | None) -> None:
     value = UNPLANNED if label == UNPLANNED else "kill"
     point = label if label in CRASH_POINTS else lane.intent.crash_point if lane.intent else None
     world.recorder.event("fault", **lane.who(), value=value, crash_point=point)
-    _bury(world, lane)
+    if lane.process is not None:
+        _bury(world, lane, process.kill(lane.process))
 
 
 def unplanned(world: World, lane: Lane) -> None:
@@ -67,10 +68,22 @@ def record_death(world: World, lane: Lane, ended: str) -> Lane:
     return remains
 
 
-def _bury(world: World, lane: Lane) -> None:
+def leave(world: World, lane: Lane) -> None:
+    """Let an actor go that was told to end and has tidied up."""
+    if lane.process is not None:
+        lane.process.gate.open(Go(world.recorder.now_us))
+        _bury(world, lane, process.reap(lane.process))
+
+
+def terminated(world: World, lane: Lane) -> None:
+    """Record an actor that died of being told to end."""
+    if lane.process is not None:
+        _bury(world, lane, process.reap(lane.process))
+
+
+def _bury(world: World, lane: Lane, ended: str) -> None:
     if lane.process is None:
         return
-    ended = process.kill(lane.process)
     lane.process.gate.close()
     remains = record_death(world, lane, ended)
     if remains.backend_pid and not has_left(world, remains):

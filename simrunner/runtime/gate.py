@@ -7,6 +7,7 @@ nothing else of an actor, so that a gate on the wire can take the place of this 
 from __future__ import annotations
 
 import select
+import signal
 import socket
 from time import perf_counter_ns
 from typing import Protocol
@@ -39,6 +40,10 @@ class Gate(Protocol):
 
     def close(self) -> None:
         """Give the gate up."""
+
+
+class Terminated(Exception):
+    """The process was told to end. What it holds it may still give back, step by step."""
 
 
 class PipeGate:
@@ -104,14 +109,19 @@ class ActorGate:
         self._began_ns = 0
         self._go = Go(0)
         """The last one: a concurrent round has one for all its steps."""
+        self._waits = False
+        self._is_told_to_end = False
         self.free = False
         self.stop_at: str | None = None
 
     def park(self, intent: Intent) -> Go:
         """Report the outcomes and the next step; return when the step may be taken.
 
-        Raises SystemExit when the coordinator is gone.
+        Raises SystemExit when the coordinator is gone, Terminated when the process was told to end.
         """
+        if self._is_told_to_end:
+            self._is_told_to_end = False
+            raise Terminated
         points = [early.crash_point for early in self._deferred if early.crash_point is not None]
         if points:
             intent = replace(intent, crash_point=points[0])
@@ -135,12 +145,26 @@ class ActorGate:
         """Send a report and, if the actor waits, return the answer. A coordinator that is gone ends the actor."""
         try:
             self._end.send(report)
+            self._waits = waits
             packet = self._end.recv(_PACKET_BYTES) if waits else None
         except (BrokenPipeError, ConnectionResetError):
             raise SystemExit(0) from None
+        finally:
+            self._waits = False
         if packet == b"":
             raise SystemExit(0)
         return packet
+
+    def heed(self, number: signal.Signals) -> None:
+        """From now on a signal tells the process to end: once, and only where it parks."""
+
+        def told(*_: object) -> None:
+            self._is_told_to_end = not self._waits
+            if self._waits:
+                signal.signal(number, signal.SIG_IGN)
+                raise Terminated
+
+        signal.signal(number, told)
 
     def finish(self, outcome: Outcome) -> None:
         """Keep the outcome of a step for the next report."""

@@ -11,6 +11,8 @@ from msgspec import Struct, msgpack
 
 ROUND = "round"
 """Label of the gate between two rounds: the actor has used its opportunity and waits for an Order."""
+EXIT = "exit"
+"""Label of the last gate of a process that was told to end: it has tidied up."""
 BARRIER = "barrier"
 """Label of the gate before the barrier of a concurrent round."""
 

@@ -18,24 +18,28 @@ from contextlib import suppress
 from itertools import count
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
+from time import monotonic
 from typing import NamedTuple, NoReturn
 
 from psycopg.pq.abc import PGconn
 
-from simrunner.errors import ServerError
+from simrunner.errors import ServerError, StepStuck
+from simrunner.limits import LIMITS
 from simrunner.model.design import Design
 from simrunner.model.draws import stream_of
 from simrunner.model.workload import Workload
 from simrunner.runtime import clock, libpq
 from simrunner.runtime.client import Client
-from simrunner.runtime.gate import ActorGate, Gate, PipeGate
-from simrunner.runtime.messages import BARRIER, ROUND, Intent, Order, Role
+from simrunner.runtime.gate import ActorGate, Gate, PipeGate, Terminated
+from simrunner.runtime.messages import BARRIER, EXIT, ROUND, Intent, Order, Role
 from simrunner.runtime.processors import Gathering
 from simrunner.runtime.programs import perform, program_of
 from simrunner.runtime.session import Session
 
 _PR_SET_PDEATHSIG = 1
 _STAT_BYTES = 1024
+_AGAIN_MS = 10.0
+"""After so long a signal that was not heeded is sent again."""
 _OURS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that the coordinator handles."""
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -85,6 +89,20 @@ def kill(process: Process) -> str:
     with suppress(ProcessLookupError):
         os.kill(process.pid, signal.SIGKILL)
     return reap(process)
+
+
+def terminate(process: Process) -> None:
+    """SIGTERM an actor; returns when it has heeded that at its gate, or is dead. Raises StepStuck.
+
+    A signal that comes just before a process goes to sleep does not wake it, so it is sent until it is heeded.
+    """
+    deadline = monotonic() + LIMITS.step_seconds
+    with suppress(ProcessLookupError):
+        os.kill(process.pid, signal.SIGTERM)
+        while not process.gate.wait(_AGAIN_MS):
+            os.kill(process.pid, signal.SIGTERM)
+            if monotonic() > deadline:
+                raise StepStuck(f"process {process.pid} does not heed SIGTERM within {LIMITS.step_seconds:.0f} s")
 
 
 def pause(process: Process) -> None:
@@ -196,9 +214,14 @@ def _detach(keep: int, coordinator: int) -> None:
 
 def _live(spec: HandSpec, end: socket.socket) -> None:
     sessions = _Sessions(spec, libpq.connect(spec.conninfo), end)
-    order = sessions.gate.next_order(Intent(ROUND))
-    while True:
-        order = _play(spec, sessions, order, _role(order))
+    if spec.design.tidies_up:
+        sessions.gate.heed(signal.SIGTERM)
+    try:
+        order = sessions.gate.next_order(Intent(ROUND))
+        while True:
+            order = _play(spec, sessions, order, _role(order))
+    except Terminated:
+        sessions.gate.park(Intent(EXIT))
 
 
 class _Sessions:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from simrunner.model.design import Design
 from simrunner.runtime.acting import act, let_go
 from simrunner.runtime.client import Client
+from simrunner.runtime.gate import Terminated
 from simrunner.runtime.messages import Order, Returned, Write
 from simrunner.runtime.session import ConnectionLost, StatementFailed, Subject, Transaction, Values
 
@@ -17,12 +19,13 @@ COMPLETE_POINTS = ("after-effect-before-complete", "after-complete-before-commit
 def work(client: Client, order: Order) -> bool:
     """Claim once; work on what was claimed; record the effect; complete. True: something was claimed."""
     claims = _claim(client)
-    for claim in claims:
-        subject = Subject(claim.job, claim.token, claim.attempt)
+    client.held = [Subject(claim.job, claim.token, claim.attempt) for claim in claims]
+    for subject in tuple(client.held):
         client.session.local("work-start", subject, "after-commit")
         client.session.local("work-end", subject, "during-work")
         _write(client, "effect", subject, client.identity)
         _write(client, "complete", subject, client.identity, before=COMPLETE_POINTS[0], before_commit=COMPLETE_POINTS[1])
+        client.held.remove(subject)
     return bool(claims)
 
 
@@ -112,7 +115,8 @@ def program_of(kind: str, design: Design) -> tuple[Program, str | None]:
 def perform(client: Client, program: Program, order: Order) -> bool:
     """Run a program once. A failed statement ends the opportunity: the transaction was rolled back and recorded.
 
-    So does the end of the session, and the client opens another: a claim that was under way is unknown to it.
+    So does the end of the session, and the client opens another: a claim that was under way is unknown to it. Raises Terminated
+    when the process was told to end, after it has given back what it holds.
     """
     try:
         return program(client, order)
@@ -121,6 +125,16 @@ def perform(client: Client, program: Program, order: Order) -> bool:
     except ConnectionLost:
         client.reconnect()
         return False
+    except Terminated:
+        _give_back(client)
+        raise
+
+
+def _give_back(client: Client) -> None:
+    """Release what a process holds that was told to end."""
+    for subject in client.held:
+        with suppress(StatementFailed):
+            _write(client, "release", subject, client.identity)
 
 
 def _claim(client: Client) -> tuple[Returned, ...]:

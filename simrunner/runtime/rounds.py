@@ -8,7 +8,7 @@ from simrunner.errors import StepStuck
 from simrunner.model.tape import STEP
 from simrunner.model.view import LaneState, View
 from simrunner.runtime import crashes, stepping, striking, waiting, waking
-from simrunner.runtime.messages import ROUND, Go, Report
+from simrunner.runtime.messages import EXIT, ROUND, Go, Report
 from simrunner.runtime.waiting import Waited
 from simrunner.runtime.world import Lane, World
 
@@ -95,6 +95,9 @@ def _anyone_parked(world: World) -> bool:
 def _step(world: World, lane: Lane) -> None:
     intent = lane.intent
     if intent is None or lane.process is None:
+        return
+    if intent.label == EXIT:
+        crashes.leave(world, lane)
         return
     waiters = waking.hold(world, lane.backend_pid)
     stepping.begin_deferred(world, lane)

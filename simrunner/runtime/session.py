@@ -15,7 +15,7 @@ from psycopg.pq.abc import PGconn
 
 from simrunner.model.design import Design, OperationSource, Statement
 from simrunner.runtime import clock, libpq
-from simrunner.runtime.gate import ActorGate
+from simrunner.runtime.gate import ActorGate, Terminated
 from simrunner.runtime.libpq import Reply
 from simrunner.runtime.messages import Go, Intent, Outcome, Returned
 
@@ -105,15 +105,25 @@ class Session:
 
     @contextmanager
     def transaction(self, operation: str, subject: Subject, before: str | None = None) -> Iterator[Transaction]:
-        """Run a transaction; `before` is the crash point at which its BEGIN stands. Raises StatementFailed after a ROLLBACK."""
+        """Run a transaction; `before` is the crash point of its BEGIN. Raises StatementFailed or Terminated after a ROLLBACK."""
         self.begin(operation, subject, before)
         transaction = Transaction(self, operation, subject)
         try:
             yield transaction
-        except StatementFailed:
-            self.end("ROLLBACK", transaction.operation, transaction.subject)
+        except (StatementFailed, Terminated):
+            self._roll_back(transaction)
             raise
-        self.end("COMMIT", transaction.operation, transaction.subject, transaction.commit_point)
+        try:
+            self.end("COMMIT", transaction.operation, transaction.subject, transaction.commit_point)
+        except Terminated:
+            self._roll_back(transaction)
+            raise
+
+    def _roll_back(self, transaction: Transaction) -> None:
+        if self._deferred_begin is not None:  # it was not even sent
+            self._deferred_begin = None
+        else:
+            self.end("ROLLBACK", transaction.operation, transaction.subject)
 
     def begin(self, operation: str, subject: Subject, before: str | None = None, isolation: str | None = None) -> None:
         """Park, then begin a transaction, at the design's isolation level unless another is named."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from simrunner.model.tape import KILL, PAUSE, RESUME, Decision
+from simrunner.model.tape import KILL, PAUSE, RESUME, TERMINATE, Decision
 from simrunner.model.view import LaneState
-from simrunner.runtime import process, waking
+from simrunner.runtime import crashes, process, stepping, waking
 from simrunner.runtime.messages import ROUND
 from simrunner.runtime.world import Lane, World
 
@@ -46,6 +46,21 @@ def _pause(world: World, decision: Decision) -> None:
         lane.state, lane.paused_until = LaneState.PAUSED, (world.recorder.round or 0) + (decision.amount or 1)
 
 
+def _terminate(world: World, decision: Decision) -> None:
+    lane = world.lane(decision.actor or "")
+    _record(world, lane, decision)
+    if lane.process is None:
+        return
+    waiters = waking.hold(world, lane.backend_pid)
+    process.terminate(lane.process)
+    report = lane.process.gate.receive()
+    if report is None:
+        crashes.terminated(world, lane)
+    else:  # it tidies up, step by step
+        stepping.finish(world, lane, report)
+    waking.release(world, waiters)
+
+
 def _resume(world: World, lane: Lane) -> None:
     world.follow(Decision(RESUME, lane.actor))
     world.recorder.tick()
@@ -61,5 +76,5 @@ def _record(world: World, lane: Lane, decision: Decision) -> None:
     world.recorder.event("fault", **lane.who(), value=decision.kind, crash_point=point)
 
 
-STRIKES: dict[str, Callable[[World, Decision], None]] = {KILL: _kill, PAUSE: _pause}
+STRIKES: dict[str, Callable[[World, Decision], None]] = {KILL: _kill, PAUSE: _pause, TERMINATE: _terminate}
 """Kind of a fault -> what carries its command out."""
