@@ -62,7 +62,7 @@ def test_a_tidy_worker_exits_by_itself_and_its_jobs_are_ready_at_once(database: 
 
 
 def test_an_untidy_worker_dies_of_the_signal(database: Database, tmp_path: Path) -> None:
-    """The kernel says what ended it; its open transaction is gone with it, and its jobs are recovered once their leases are over."""
+    """The kernel says what ended it, its open transaction is gone with it, and its jobs wait for the end of their leases."""
     done, outside = ran(database, tmp_path, design_folder(tmp_path, {}, "tidies_up = false\n"))
     ends = [done.of("process-end", os_pid=fault.os_pid)[0].value for fault in done.of("fault", value="terminate")]
     assert ends == ["SIGTERM"] * TOLD
