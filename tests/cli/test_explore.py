@@ -129,9 +129,9 @@ def test_the_count_beforehand_is_what_is_run(tmp_path: Path, words: tuple[str, .
 
 def test_everything_twice_gives_everything_once(tmp_path: Path) -> None:
     """Of a design without mistakes, also where steps block and actors are killed."""
-    done = explore(tmp_path, "short-lease", "--recheck", "--schedules", "100", "--jobs", "2")
+    done = explore(tmp_path, "short-lease", "--recheck", "--schedules", "200", "--jobs", "2")
     assert done.ended.code == 0, done.ended.err
-    assert len(done.results) == 100
+    assert len(done.results) == 200
 
 
 @pytest.mark.parametrize(
