@@ -31,7 +31,7 @@ def design() -> Design:
         isolation="read committed",
         ownership=Ownership.LEASE,
         work_in_claim_transaction=False,
-    tidies_up=False,
+        tidies_up=False,
         uses_statement_clock=False,
         operations=operations,
         transitions=TRANSITIONS,
