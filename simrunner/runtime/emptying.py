@@ -51,10 +51,19 @@ SELECT c.oid, c.relkind FROM pg_class c LEFT JOIN pg_index i ON i.indexrelid = c
  WHERE t.relkind = 'r' AND t.relnamespace = 'design'::regnamespace
 """
 _PAGES_OF_INDEX = 2
-_RESTART = """
-SELECT setval(seqrelid, seqstart, false) FROM pg_sequence
+_SEQUENCES = """
+SELECT seqrelid, seqstart FROM pg_sequence
  WHERE seqrelid >= 16384 AND seqrelid <> pg_get_serial_sequence('simrunner.truth', 'seq')::regclass
+ ORDER BY seqrelid
 """
+_DELETE = """
+CREATE OR REPLACE FUNCTION simrunner.delete_rows() RETURNS void LANGUAGE plpgsql
+SET session_replication_role = replica SET lock_timeout = '{patience_ms}ms' SET search_path = pg_catalog AS $$
+BEGIN
+    {statements}
+END $$
+"""
+"""Deletes all rows without firing the design's triggers, and restarts sequences; as a function, so that its plans are kept."""
 
 
 class Emptier:
@@ -70,14 +79,16 @@ class Emptier:
         of_design = [table for table in tables if table.startswith("design.")]
         relations = [(row[0] or "", row[1]) for row in self._run(_RELATIONS).rows]
         truncate_sql = database.truncate_sql([table.replace('"', "") for table in tables])
-        self._truncate_sql = f"{_patience()}; {truncate_sql}; RESET lock_timeout"
-        self._delete_sql = _delete_sql(of_design)
+        self._truncate_sql = f"SET lock_timeout = '{_patience_ms()}ms'; {truncate_sql}; RESET lock_timeout"
         self._vacuum_sql = f"VACUUM (TRUNCATE, INDEX_CLEANUP ON, SKIP_DATABASE_STATS) {', '.join(of_design)}"
         self._forget_sql = _forget_sql([oid for oid, _ in relations])
         indexes, others = [oid for oid, kind in relations if kind == "i"], [oid for oid, kind in relations if kind != "i"]
         self._left_sql = _larger_sql(indexes, _PAGES_OF_INDEX, others, 0)
         self._can_delete = database.cluster.embedded and bool(of_design) and not self._run(_HINDRANCES).rows
-        self._prepare("outgrown", _larger_sql(indexes, _PAGES_OF_INDEX, others, 1))
+        if self._can_delete:
+            self._run(_delete_sql(of_design, [(row[0] or "", row[1] or "") for row in self._run(_SEQUENCES).rows]))
+            self._prepare("delete", "SELECT simrunner.delete_rows()")
+            self._prepare("outgrown", _larger_sql(indexes, _PAGES_OF_INDEX, others, 1))
         self._emptied = 0
         self._lightly = 0
         """So many times in a row dead rows were left."""
@@ -90,7 +101,7 @@ class Emptier:
         """
         if self._emptied and not fresh and self._can_delete and self._lightly < self._lightly_max:
             self._lightly += 1
-            self._run(f"{self._delete_sql}; RESET lock_timeout")
+            self._run_prepared("delete")
             return
         self._lightly = 0
         self._end_snapshot()
@@ -110,7 +121,7 @@ class Emptier:
         """
         if not self._lightly:
             return True
-        outgrown = libpq.expect(libpq.run_prepared(self._connection, "outgrown", ()), _DOING).rows
+        outgrown = self._run_prepared("outgrown").rows
         if outgrown:
             self._lightly_max = self._lightly - 1
         return not outgrown
@@ -128,12 +139,16 @@ class Emptier:
 
     def _deleted(self) -> bool:
         """Delete, vacuum and forget; return whether that left nothing."""
-        self._run(f"{self._delete_sql}; {_FORGET}")
+        self._run_prepared("delete")
+        self._run(_FORGET)
         self._run(self._vacuum_sql)
-        return not self._run(f"{self._forget_sql}; RESET lock_timeout; {self._left_sql}").rows
+        return not self._run(f"{self._forget_sql}; {self._left_sql}").rows
 
     def _prepare(self, name: str, sql: str) -> None:
         libpq.expect(libpq.prepare(self._connection, name, sql), _DOING)
+
+    def _run_prepared(self, name: str) -> libpq.Reply:
+        return libpq.expect(libpq.run_prepared(self._connection, name, ()), _DOING)
 
     def _run(self, sql: str) -> libpq.Reply:
         return libpq.expect(libpq.run(self._connection, sql), _DOING)
@@ -145,14 +160,15 @@ def cleans_up(workload: Workload) -> bool:
     return maintains or any(fault.kind not in _HARMLESS for fault in workload.faults)
 
 
-def _patience() -> str:
-    return f"SET lock_timeout = '{int(LIMITS.backend_gone_seconds * 1000)}ms'"
+def _patience_ms() -> int:
+    return int(LIMITS.backend_gone_seconds * 1000)
 
 
-def _delete_sql(tables: Sequence[str]) -> str:
-    """Delete all rows without firing the design's triggers, and restart sequences."""
-    deletes = "; ".join(f"DELETE FROM {table}" for table in tables)
-    return f"{_patience()}; SET session_replication_role = replica; {deletes}; RESET session_replication_role; {_RESTART}"
+def _delete_sql(tables: Sequence[str], sequences: Sequence[tuple[str, str]]) -> str:
+    """Make the function; `sequences` are their oids and first values."""
+    deletes = [f"DELETE FROM {table};" for table in tables]
+    restarts = [f"PERFORM setval({oid}::regclass, {first}, false);" for oid, first in sequences]
+    return _DELETE.format(patience_ms=_patience_ms(), statements="\n    ".join((*deletes, *restarts)))
 
 
 def _forget_sql(relations: Sequence[str]) -> str:
