@@ -24,7 +24,7 @@ def examination_page(facts: Mapping[str, str], remarks: Sequence[Remark]) -> Pag
     page = Page(table, "")
     for remark in remarks:
         where = f"  {remark.place}" if remark.place else ""
-        page.add(Text.assemble((f"{remark.level.value:<8}", _STYLE[remark.level]), (remark.name, "bold"), where))
+        page.add_facts((remark.level.value, Text.assemble((remark.name, _STYLE[remark.level]), where)))
         detail = plain_table("", "", "")
         detail.add_row("", "means", remark.message)
         detail.add_row("", "do", remark.remedy)

@@ -14,23 +14,21 @@ _LOCKED = "lock what it reads: put the SELECT into a WITH query with FOR UPDATE 
 
 
 def over_claims(reading: Reading) -> Iterator[Remark]:
-    """`IN (SELECT ... LIMIT n FOR UPDATE)`: the planner may run the sub-query once per row, and each run locks further rows.
+    """A locking sub-query with a limit that the planner may run once per row: each run locks further rows.
 
-    Seen on PostgreSQL 18 with 10 rows for LIMIT 1, where statistics said that the table had one row. A WITH query with a
-    locking clause is run once (https://www.postgresql.org/docs/18/queries-with.html#QUERIES-WITH-CTE-MATERIALIZATION).
+    Seen on PostgreSQL 18 with 10 rows for LIMIT 1, behind IN and = ANY and joined in FROM and USING, where statistics said that
+    the table had one row. A WITH query with a locking clause is run once
+    (https://www.postgresql.org/docs/18/queries-with.html#QUERIES-WITH-CTE-MATERIALIZATION).
     """
     for read in reading.of("claim", "recover-batch"):
-        for choice in read.all(exp.In, exp.Any):
-            select = choice.find(exp.Select)
-            if select is None or choice.find(exp.Array) is not None or choice.find_ancestor(exp.Where) is None:
-                continue
-            if select.args.get("limit") is not None and lock_of(select) is not None:
+        for select in read.all(exp.Select):
+            if select.args.get("limit") is not None and select.args.get("locks") and _may_run_per_row(select):
                 yield Remark(
                     Level.WARNING,
                     "claim-may-take-too-many",
-                    "a sub-query with LIMIT and a locking clause behind IN or = ANY may be run once for each row of the table,"
-                    " and then the claim takes more jobs than its limit",
-                    "put the sub-query into a WITH query and join it, or write = ANY(ARRAY(SELECT ...))",
+                    "a sub-query with LIMIT and a locking clause may be run once for each row of the table that it is joined or"
+                    " compared with, and then the claim takes more jobs than its limit",
+                    "put the sub-query into a WITH query and join that, or write = ANY(ARRAY(SELECT ...))",
                     read.place(select),
                 )
 
@@ -66,7 +64,7 @@ def waits(reading: Reading) -> Iterator[Remark]:
                     "NOWAIT: a claim fails (SQLSTATE 55P03) as soon as another worker has locked a job that it would take"
                     if fails
                     else "the claim waits for rows that others have locked: workers take turns, and after the wait it may return"
-                    " a job out of order, or none although others are ready",
+                    " a job out of order",
                     "add SKIP LOCKED to the locking clause",
                     read.place(select),
                 )
@@ -117,3 +115,13 @@ def _is_serialized(read: Read) -> bool:
     text = read.statement.sent.lower()
     locks_before = isinstance(read.root, exp.Select) and read.root.args.get("locks")
     return "advisory" in text or text.lstrip().startswith("lock") or bool(locks_before)
+
+
+def _may_run_per_row(select: exp.Expr) -> bool:
+    """Whether a sub-query is joined with the table that is written, or compared by IN or = ANY. A single value is not."""
+    parent = select.parent
+    while isinstance(parent, exp.Subquery | exp.Paren):
+        parent = parent.parent
+    if isinstance(parent, exp.From):
+        return isinstance(parent.parent, exp.Update)
+    return isinstance(parent, exp.In | exp.Any | exp.Delete | exp.Merge)

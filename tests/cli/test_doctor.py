@@ -38,7 +38,7 @@ def test_a_good_design_on_a_sound_machine(tmp_path: Path) -> None:
 def test_a_warning_is_shown_with_place_meaning_and_remedy() -> None:
     result = invoke("doctor", "--design", "mutants/unfenced-completion")
     assert result.exit_code == 0
-    assert "warning unfenced-write  sql/mutants/unfenced-completion/complete.sql:2" in result.stdout
+    assert "warning   unfenced-write  sql/mutants/unfenced-completion/complete.sql:2" in result.stdout
     assert "  means  complete checks neither owner nor token" in result.stdout
     assert "  do     add the owner and the token" in result.stdout
 

@@ -19,6 +19,7 @@ ELIGIBLE = (ROOT / "sql/reference/eligible.sql").read_text()
 CANDIDATE = "SELECT id FROM queue_jobs WHERE state = 'ready' ORDER BY priority DESC, available_at, created_at, id LIMIT :batch"
 SET = "UPDATE queue_jobs SET state = 'claimed', claimed_by = :'worker_id', claim_token = :'token', lease_until = now()"
 RETURNING = "RETURNING id, claim_token, attempts, lease_until"
+RETURNING_C = RETURNING.replace(" id", " c.id")
 LOCK = "FOR UPDATE SKIP LOCKED"
 
 Files = dict[str, str]
@@ -93,6 +94,27 @@ CASES: dict[str, tuple[str, Files, Files]] = {
         {"claim": f"{SET} WHERE id = ANY ({CANDIDATE} {LOCK})\n{RETURNING}"},
         {"claim": f"{SET} WHERE id = ANY (ARRAY({CANDIDATE} {LOCK}))\n{RETURNING}"},
     ),
+    "a locking sub-query in FROM": (
+        "claim-may-take-too-many",
+        {"claim": f"{SET} FROM ({CANDIDATE} {LOCK}) c WHERE queue_jobs.id = c.id\n{RETURNING_C}"},
+        {"claim": f"WITH c AS ({CANDIDATE} {LOCK}) {SET} FROM c WHERE queue_jobs.id = c.id\n{RETURNING_C}"},
+    ),
+    "a locking sub-query in FROM of a recovery": (
+        "claim-may-take-too-many",
+        {
+            "recover-batch": f"UPDATE queue_jobs q SET state = 'ready' FROM ({CANDIDATE} {LOCK}) c WHERE q.id = c.id"
+            " RETURNING q.id"
+        },
+        {
+            "recover-batch": f"WITH c AS ({CANDIDATE} {LOCK}) UPDATE queue_jobs q SET state = 'ready' FROM c WHERE q.id = c.id"
+            " RETURNING q.id"
+        },
+    ),
+    "a locking sub-query in USING": (
+        "claim-may-take-too-many",
+        {"claim": f"DELETE FROM queue_jobs q USING ({CANDIDATE} {LOCK}) c WHERE q.id = c.id RETURNING q.*"},
+        {"claim": f"DELETE FROM queue_jobs q WHERE q.id = ({CANDIDATE} {LOCK}) RETURNING q.*"},
+    ),
     "a sub-query without a row lock": (
         "claim-reads-unlocked",
         {"claim": f"{SET} WHERE id = ({CANDIDATE})\n{RETURNING}"},
@@ -101,14 +123,14 @@ CASES: dict[str, tuple[str, Files, Files]] = {
     "the smallest id without a row lock": (
         "claim-reads-unlocked",
         {"claim": f"{SET} WHERE id = (SELECT min(id) FROM queue_jobs WHERE state = 'ready')\n{RETURNING}"},
-        {"claim": f"WITH c AS ({CANDIDATE} {LOCK}) {SET} FROM c WHERE queue_jobs.id = c.id\n{RETURNING.replace(' id', ' c.id')}"},
+        {"claim": f"WITH c AS ({CANDIDATE} {LOCK}) {SET} FROM c WHERE queue_jobs.id = c.id\n{RETURNING_C}"},
     ),
     "a number of others that is compared with a column, not with a number": (
         "claim-reads-unlocked",
         {"claim": f"{SET} WHERE id = (SELECT min(id) FROM queue_jobs WHERE state = 'ready')\n{RETURNING}"},
         {
             "claim": f"WITH c AS ({CANDIDATE} {LOCK}) {SET} FROM c WHERE queue_jobs.id = c.id"
-            f" AND (SELECT count(*) FROM queue_jobs WHERE state = 'claimed') = 0\n{RETURNING.replace(' id', ' c.id')}"
+            f" AND (SELECT count(*) FROM queue_jobs WHERE state = 'claimed') = 0\n{RETURNING_C}"
         },
     ),
     "an outer condition that is no guard, because the claim does not change it": (

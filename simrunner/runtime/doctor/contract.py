@@ -13,7 +13,7 @@ from simrunner.runtime.cluster import APPLICATION, Cluster
 from simrunner.runtime.homes import left_databases
 
 _OWN_SERVER = "use the embedded server, or a disposable one"
-_SUPERUSER = f"name a superuser in --dsn if the server is disposable, or {_OWN_SERVER}"
+_SUPERUSER = "name a superuser in --dsn if the server is disposable, or use the embedded one"
 
 
 class Surroundings(NamedTuple):

@@ -84,7 +84,7 @@ def _external(seen: Examination, dsn: str, tried: tuple[Design, Workload] | None
 
 def _use(seen: Examination, cluster: Cluster, tried: tuple[Design, Workload] | None) -> None:
     """Create a database as a run would, and drop it."""
-    seen.facts["server"] = cluster.version_text
+    seen.facts["server"] = cluster.version_text.partition(" on ")[0]
     seen.facts["superuser"] = "yes" if cluster.superuser else "no"
     with create(cluster, _RUN_ID) as own:
         connection = libpq.connect(own.conninfo(_RUN_ID))
