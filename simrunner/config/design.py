@@ -17,7 +17,7 @@ from simrunner.config.layers import Layers, read_layers
 from simrunner.config.lexemes import lexemes_of
 from simrunner.config.lookup import Entry, Library, entries, find
 from simrunner.config.operation import SqlFile, read_operation
-from simrunner.errors import DesignError
+from simrunner.errors import DesignError, InputError
 from simrunner.model.design import (
     Design,
     EffectTable,
@@ -25,6 +25,7 @@ from simrunner.model.design import (
     OrderColumn,
     Policies,
     Promises,
+    SessionSettings,
     StateTable,
 )
 from simrunner.model.job import JobState
@@ -59,6 +60,7 @@ def load_design(name_or_path: str) -> Design:
     _check_operations(layers)
     results = _results(layers, shape)
     operations = {op: read_operation(sql, results.get(op, {})) for op, sql in layers.files.items()}
+    _check_autocommit(layers.document, shape, operations)
     return _design(name, file.parent, layers, shape, operations)
 
 
@@ -74,6 +76,8 @@ def _design(name: str, folder: Path, layers: Layers, shape: DesignFile, operatio
         work_in_claim_transaction=shape.work_in_claim_transaction,
         tidies_up=shape.tidies_up,
         uses_statement_clock=any(mentions_statement_clock(lexemes_of(source.text)) for source in operations.values()),
+        autocommit=frozenset(shape.autocommit),
+        session=SessionSettings(**structs.asdict(shape.session)),
         operations=operations,
         transitions=_transitions(layers.document, shape),
         promises=_promises(layers.document, shape),
@@ -112,6 +116,20 @@ def _check_recovery(document: Document, found: Mapping[str, SqlFile]) -> None:
         raise document.error(
             (), "the design has both recover.sql and recover-read.sql; keep one (removes = [...] drops an inherited one)"
         )
+
+
+def _check_autocommit(document: Document, shape: DesignFile, operations: Mapping[str, OperationSource]) -> None:
+    def wrong(what: str) -> InputError:
+        return document.error(("autocommit",), f"autocommit: {what}")
+
+    by_actors = [name for name in operations if not (OPERATIONS[name].fixture or OPERATIONS[name].observer)]
+    for name in shape.autocommit:
+        if name not in by_actors:
+            raise wrong(f"{name!r} is no operation that an actor of this design takes; {suggestion(name, by_actors)}")
+        if len(operations[name].statements) != 1:
+            raise wrong(f"{name}.sql has several statements; they need a transaction")
+    if "claim" in shape.autocommit and shape.work_in_claim_transaction:
+        raise wrong("the claim has no transaction in which work could be done")
 
 
 def _results(layers: Layers, shape: DesignFile) -> dict[str, dict[str, str]]:

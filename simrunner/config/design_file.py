@@ -40,6 +40,13 @@ class PoliciesTable(Struct, forbid_unknown_fields=True, frozen=True):
     completion_deletes: bool = False
 
 
+class SessionTable(Struct, forbid_unknown_fields=True, frozen=True):
+    """`[session]`."""
+
+    client_connection_check_interval_ms: NotNegative = 0
+    synchronous_commit: Literal["on", "off"] = "on"
+
+
 class StateTableEntry(Struct, forbid_unknown_fields=True, frozen=True):
     """One `[[state]]`."""
 
@@ -77,6 +84,8 @@ class DesignFile(Struct, forbid_unknown_fields=True, frozen=True):
     isolation: Literal["read committed", "repeatable read", "serializable"] = "read committed"
     work_in_claim_transaction: bool = False
     tidies_up: bool = False
+    autocommit: tuple[Name, ...] = ()
+    session: SessionTable = SessionTable()
     results: dict[str, dict[str, Name]] = field(default_factory=dict)
     policies: PoliciesTable = PoliciesTable()
     effects: EffectsTable | None = None

@@ -16,6 +16,9 @@ Jobs = Annotated[int, Meta(ge=1, le=LIMITS.jobs_max)]
 Rounds = Annotated[int, Meta(ge=1, le=LIMITS.rounds_max)]
 Count = Annotated[int, Meta(ge=1, le=INT4_MAX)]
 NotNegative = Annotated[int, Meta(ge=0, le=INT4_MAX)]
+SqlState = Annotated[str, Meta(pattern="^[0-9A-Z]{5}$")]
+ErrorState = Annotated[str, Meta(pattern="^(?!0[0-2])[0-9A-Z]{5}$")]
+"""Of an error: success, warnings and `no data` are none."""
 Priority = Annotated[int, Meta(ge=-INT4_MAX, le=INT4_MAX)]
 
 
@@ -39,6 +42,7 @@ class ActorsTable(Struct, forbid_unknown_fields=True, frozen=True):
 
     workers: Annotated[int, Meta(ge=1, le=LIMITS.workers_max)]
     recoverers: Annotated[int, Meta(ge=0, le=LIMITS.workers_max)] = 1
+    heartbeats: Annotated[int, Meta(ge=0, le=LIMITS.rounds_max)] = 0
     ghost_operations: tuple[Name, ...] = ()
     ghost_rounds: Rounds = 3
 
@@ -67,6 +71,7 @@ class FaultEntry(Struct, forbid_unknown_fields=True, frozen=True):
     at: Name | None = None
     round: Rounds | None = None
     rounds: Rounds | None = None
+    sqlstate: ErrorState | None = None
 
 
 class PolicyTable(Struct, forbid_unknown_fields=True, frozen=True):
@@ -96,7 +101,7 @@ class ExpectTable(Struct, forbid_unknown_fields=True, frozen=True):
     jobs: tuple[str, ...] | None = None
     rows: NotNegative | None = None
     count: NotNegative | None = None
-    sqlstate: Annotated[str, Meta(pattern="^[0-9A-Z]{5}$")] | None = None
+    sqlstate: SqlState | None = None
     blocked_by: Name | None = None
     waits: bool | None = None
     needs: Name | None = None

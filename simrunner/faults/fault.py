@@ -25,6 +25,26 @@ def parked_or_resting(lane: LaneView, spec: FaultSpec) -> bool:
     return lane.state in (LaneState.PARKED, LaneState.RESTING)
 
 
+def parked(lane: LaneView, spec: FaultSpec) -> bool:
+    """Whether the actor is about to take a step."""
+    return lane.state is LaneState.PARKED
+
+
+def anywhere(step: str) -> bool:
+    """Before any step."""
+    return True
+
+
+def is_sent(step: str) -> bool:
+    """Whether a step's statement can be lost: BEGIN cannot, nothing would be."""
+    return ":" in step and not step.endswith(":BEGIN")
+
+
+def is_numbered(step: str) -> bool:
+    """Whether a step is a statement of an operation, such as `claim:1`."""
+    return step.rpartition(":")[2].isdecimal()
+
+
 def no_detail(spec: FaultSpec) -> None:
     """What a command says besides its place: nothing."""
 
@@ -47,6 +67,8 @@ class Fault(NamedTuple):
     """It can strike where claims race."""
     can_strike: Callable[[LaneView, FaultSpec], bool] = parked_or_resting
     """Whether it can happen to an actor that stands at the place which the workload names."""
+    stands_at: Callable[[str], bool] = anywhere
+    """Whether it can happen at a step, such as `claim:COMMIT`."""
     amount: Callable[[FaultSpec], int | None] = no_detail
     """Number in its command, e.g. how many rounds it lasts."""
     detail: Callable[[FaultSpec], str | None] = no_detail
@@ -55,7 +77,7 @@ class Fault(NamedTuple):
     def strikes(self, lane: LaneView, spec: FaultSpec) -> bool:
         """Whether it can strike now: an actor stands where the workload says, and it can happen to that one there."""
         stands = spec.crash_point in (None, lane.crash_point) and spec.at in (None, lane.label)
-        return stands and self.can_strike(lane, spec)
+        return stands and self.stands_at(lane.label or "") and self.can_strike(lane, spec)
 
     def command(self, lane: LaneView, spec: FaultSpec) -> Decision:
         """Return the command that makes it happen; its label says where the actor stands."""

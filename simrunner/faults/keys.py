@@ -21,6 +21,8 @@ def mistakes(spec: FaultSpec, mode: str) -> Iterator[tuple[str, str]]:
     for key in fault.needs:
         if key not in given:
             yield "kind", f"{spec.kind} needs {key}"
+    if spec.at is not None and not fault.stands_at(spec.at):
+        yield "at", f"{spec.kind} strikes a statement that it could change something in; not {spec.at!r}, but one such as claim:1"
     if spec.crash_point is not None and spec.at is not None:
         yield "at", "a fault strikes at a crash point or at a step: leave out crash_point or at"
     if mode == "rounds" and not fault.in_rounds_mode:

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from simrunner.faults import kill, pause, terminate
+from simrunner.faults import failing_statement, kill, kill_in_statement, lose_connection, pause, terminate, terminate_backend
 from simrunner.faults.fault import Fault
 
-FAULTS: dict[str, Fault] = {fault.name: fault for fault in (kill.FAULT, pause.FAULT, terminate.FAULT)}
+FAULTS: dict[str, Fault] = {
+    fault.name: fault
+    for fault in (
+        kill.FAULT,
+        pause.FAULT,
+        terminate.FAULT,
+        kill_in_statement.FAULT,
+        terminate_backend.FAULT,
+        lose_connection.BEFORE,
+        lose_connection.AFTER,
+        failing_statement.ERROR,
+        failing_statement.LOCK,
+        failing_statement.STATEMENT,
+    )
+}

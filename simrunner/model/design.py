@@ -96,6 +96,26 @@ class Promises:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionSettings:
+    """Server settings with which the sessions of its clients begin."""
+
+    client_connection_check_interval_ms: int = 0
+    """How often the server looks, while a statement runs, whether the client is still there; 0: never."""
+    synchronous_commit: str = "on"
+    """on or off: whether a COMMIT is answered only once it would survive a crash of the server."""
+
+    @property
+    def looks_for_client(self) -> bool:
+        """Whether the server notices during a statement that its client has gone."""
+        return self.client_connection_check_interval_ms > 0
+
+    @property
+    def commits_survive(self) -> bool:
+        """Whether what was committed survives a crash of the server."""
+        return self.synchronous_commit != "off"
+
+
+@dataclass(frozen=True, slots=True)
 class Policies:
     """Choices that a design is free to make; checkers judge by them."""
 
@@ -136,6 +156,9 @@ class Design:
     effects: EffectTable | None
     expects_root_cause: str | None = None
     """Mutants only: the invariant that is the root cause of what they break."""
+    autocommit: frozenset[str] = frozenset()
+    """Operations that are sent without BEGIN and COMMIT: one statement, a transaction of its own. For membership tests only."""
+    session: SessionSettings = SessionSettings()
     allows_consequences: frozenset[str] = frozenset()
     """Mutants only: invariants that may be violated as a consequence."""
 

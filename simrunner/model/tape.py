@@ -22,6 +22,13 @@ RESUME = "resume"  # SIGCONT the process of `actor`, which was paused
 KILL = "kill"  # SIGKILL the process of `actor`
 PAUSE = "pause"  # SIGSTOP the process of `actor` for `amount` rounds
 TERMINATE = "terminate"  # SIGTERM the process of `actor`
+KILL_IN_STATEMENT = "kill-in-statement"  # let `actor` send its statement, and SIGKILL its process while the server executes that
+TERMINATE_BACKEND = "terminate-backend"  # end the session of `actor`; its process lives
+LOSE_COMMIT = "lose-commit"  # the connection of `actor` ends just before its statement is sent
+LOSE_ACK = "lose-ack"  # the connection of `actor` ends once its statement was sent
+ERROR_AT = "error-at"  # `actor` meets an error with SQLSTATE `detail` in place of its statement
+LOCK_TIMEOUT = "lock-timeout"  # the statement of `actor` gives up waiting for a lock
+STATEMENT_TIMEOUT = "statement-timeout"  # a statement in place of that of `actor` takes too long
 
 UNPLANNED = "unplanned-crash"
 """Label of a KILL that nobody decided: the actor was found dead between two decisions. Value of its fault event."""
@@ -29,7 +36,18 @@ UNPLANNED = "unplanned-crash"
 UNPLANNED_LOSS = "unplanned-session-end"
 """Value of the fault event of a session that ended under a living actor, although nobody decided it."""
 
-FAULTS = (KILL, PAUSE, TERMINATE)
+FAULTS = (
+    KILL,
+    PAUSE,
+    TERMINATE,
+    KILL_IN_STATEMENT,
+    TERMINATE_BACKEND,
+    LOSE_COMMIT,
+    LOSE_ACK,
+    ERROR_AT,
+    LOCK_TIMEOUT,
+    STATEMENT_TIMEOUT,
+)
 """The commands that faults return."""
 
 DECISIONS = (STEP, ADVANCE, WAKE, ROUND, VACUUM, ANALYZE, RESUME, *FAULTS)

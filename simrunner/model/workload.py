@@ -32,6 +32,8 @@ class Actors:
     workers: int
     producers: tuple[Producer, ...] = ()
     recoverers: int = 1
+    heartbeats: int = 0
+    """How often a worker renews its lease during the work on one job."""
     ghost_operations: tuple[str, ...] = ()
     """Writes of a dead incarnation that a ghost replays, once each round for `ghost_rounds` after its job was recovered."""
     ghost_rounds: int = 3
@@ -70,6 +72,8 @@ class FaultSpec:
     """The first round in which it may strike; None: drawn from the seed."""
     rounds: int | None = None
     """How many rounds it lasts."""
+    sqlstate: str | None = None
+    """Of the error."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,11 @@ def _bury(world: World, lane: Lane, ended: str) -> None:
     if lane.process is None:
         return
     lane.process.gate.close()
-    remains = record_death(world, lane, ended)
+    let_leave(world, record_death(world, lane, ended))
+
+
+def let_leave(world: World, remains: Lane) -> None:
+    """Let a dead actor's backend leave; while its statement waits for a lock it stays, as an orphan."""
     if remains.backend_pid and not has_left(world, remains):
         remains.process = None
         world.orphans.append(remains)

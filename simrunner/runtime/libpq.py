@@ -22,7 +22,7 @@ _MICROSECOND = timedelta(microseconds=1)
 INFINITY_US = 2**62
 """How `infinity` is kept as microseconds; `-infinity` is its negative."""
 
-_LOST = "08006"
+LOST = "08006"
 """libpq reports a broken connection without an SQLSTATE: this is the standard's connection failure."""
 UNKNOWN_OID, INT4_OID, INT8_OID = 0, 23, 20
 INTEGER_OIDS = (20, 21, 23)
@@ -139,7 +139,7 @@ def _reply(connection: PGconn, send: Callable[[], PGresult]) -> Reply:
     try:
         result = send()
     except psycopg.OperationalError as error:  # the connection was lost before: libpq makes no result
-        return Reply(_LOST, str(error), (), (), [], 0, "")
+        return Reply(LOST, str(error), (), (), [], 0, "")
     status = result.status
     if status in (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK, pq.ExecStatus.EMPTY_QUERY):
         return _success(result)
@@ -167,7 +167,7 @@ def _failure(connection: PGconn, result: PGresult) -> Reply:
     primary = result.error_field(field.MESSAGE_PRIMARY) or connection.error_message
     position = result.error_field(field.STATEMENT_POSITION)
     return Reply(
-        state.decode() if state else _LOST,
+        state.decode() if state else LOST,
         primary.decode(errors="replace").strip(),
         (),
         (),

@@ -145,6 +145,15 @@ class Order(Struct, array_like=True, frozen=True):
     """Concurrent round: park at this crash point all the same."""
 
 
+class Trouble(Struct, array_like=True, frozen=True):
+    """What goes wrong with one step."""
+
+    kind: str
+    """The kind of the fault, or `hold`: it stands still in the server once it has changed a row."""
+    sqlstate: str | None = None
+    """Of an error."""
+
+
 class Go(Struct, array_like=True, frozen=True):
     """Coordinator to actor: take the step."""
 
@@ -153,6 +162,7 @@ class Go(Struct, array_like=True, frozen=True):
     fast_deadlock: bool = False
     """Another actor is blocked: this statement, should it close a cycle, is to be the victim."""
     order: Order | None = None
+    trouble: Trouble | None = None
 
 
 _encoder = msgpack.Encoder()

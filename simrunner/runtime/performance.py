@@ -104,6 +104,7 @@ def _world(request: Request, stage: Stage, ledger: Ledger, pace: Callable[[], No
         stage.cast,
         role,
         stage.dismiss,
+        lambda who: libpq.connect(stage.database.conninfo(who)),
         pace,
         stage.database.can_signal_backends,
         cohort=frozenset(stage.seeded),

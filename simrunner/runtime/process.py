@@ -15,12 +15,12 @@ import socket
 import sys
 import traceback
 from contextlib import suppress
-from itertools import count
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 from time import monotonic
 from typing import NamedTuple, NoReturn
 
+from psycopg import pq
 from psycopg.pq.abc import PGconn
 
 from simrunner.errors import ServerError, StepStuck
@@ -225,35 +225,53 @@ def _live(spec: HandSpec, end: socket.socket) -> None:
 
 
 class _Sessions:
-    """The sessions of a process, one after another: the next is opened when one was lost."""
+    """The sessions of a process, one after another: the next is opened when one has ended."""
 
     def __init__(self, spec: HandSpec, connection: PGconn, end: socket.socket) -> None:
         self._spec = spec
         self._connection = connection
+        self._used = 0
         self.gate = ActorGate(end, connection.backend_pid, coalesce=spec.coalesce)
 
     def first(self, role: Role) -> Session:
-        """The present session in a role. Raises ServerError."""
-        return self._prepared(role, role.identity)
+        """The present session, in a role; another if it has ended. Raises ServerError."""
+        self._used = 0
+        return self._prepared(role) or self.next(role)
 
-    def next(self, role: Role, number: int) -> Session:
-        """Another session in the same role, whose number says which. Raises ServerError."""
+    def next(self, role: Role) -> Session:
+        """Another session in the same role. Raises ServerError."""
         self._connection.finish()
         self._connection = libpq.connect(self._spec.conninfo)
         self.gate.backend_pid = self._connection.backend_pid
-        return self._prepared(role, f"{role.identity}/{number}")
+        if self._spec.gathering is not None:
+            self._spec.gathering.join(self._connection.backend_pid)
+        session = self._prepared(role)
+        if session is None:
+            raise ServerError(f"the session of {role.identity} has ended as soon as it began")
+        return session
 
-    def _prepared(self, role: Role, name: str) -> Session:
-        seed = clock.set_seed(stream_of(role.seed, f"session/{name}").random())
-        named = f"SET application_name = {libpq.literal(f'simrunner:{role.actor}')}"
-        libpq.expect(libpq.run(self._connection, f"{seed}; {named}"), f"preparing the session of {role.identity}")
+    def _prepared(self, role: Role) -> Session | None:
+        """Prepare the session. Each has random functions of its own. None: it has ended."""
+        self._used += 1
+        name = f"session/{role.identity}" + (f"/{self._used}" if self._used > 1 else "")
+        seed = clock.set_seed(stream_of(role.seed, name).random())
+        settings = [seed, f"SET application_name = {libpq.literal(f'simrunner:{role.actor}')}"]
+        session = self._spec.design.session
+        if session.looks_for_client:
+            settings.append(f"SET client_connection_check_interval = {session.client_connection_check_interval_ms}")
+        if not session.commits_survive:
+            settings.append("SET synchronous_commit = off")
+        reply = libpq.run(self._connection, "; ".join(settings))
+        if self._connection.status != pq.ConnStatus.OK:
+            return None
+        libpq.expect(reply, f"preparing the session of {role.identity}")
         return Session(self._connection, self.gate, self._spec.design, self._spec.superuser)
 
 
 def _play(spec: HandSpec, sessions: _Sessions, order: Order, role: Role) -> Order:
     """Play a role until the first order of the next one comes, and return that."""
-    gate, numbers = sessions.gate, count(2)
-    client = Client(sessions.first(role), spec.design, spec.workload, role.identity, lambda: sessions.next(role, next(numbers)))
+    gate = sessions.gate
+    client = Client(sessions.first(role), spec.design, spec.workload, role.identity, lambda: sessions.next(role))
     program, rest_point = program_of(role.program, spec.design)
     while True:
         acted = _takes_part(spec, gate, order) and perform(client, program, order)

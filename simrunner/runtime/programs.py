@@ -22,6 +22,8 @@ def work(client: Client, order: Order) -> bool:
     client.held = [Subject(claim.job, claim.token, claim.attempt) for claim in claims]
     for subject in tuple(client.held):
         client.session.local("work-start", subject, "after-commit")
+        for _ in range(client.workload.actors.heartbeats):
+            _heartbeat(client, subject)
         client.session.local("work-end", subject, "during-work")
         _write(client, "effect", subject, client.identity)
         _write(client, "complete", subject, client.identity, before=COMPLETE_POINTS[0], before_commit=COMPLETE_POINTS[1])
@@ -196,6 +198,12 @@ def _write(
             client.reconnect()
         else:
             return
+
+
+def _heartbeat(client: Client, subject: Subject) -> None:
+    """Renew the lease. A heartbeat that fails is no lost lease: the stored one is as it was, and the work goes on."""
+    with suppress(StatementFailed):
+        _write(client, "heartbeat", subject, client.identity)
 
 
 def _write_inside(

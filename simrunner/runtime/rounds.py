@@ -7,9 +7,8 @@ import select
 from simrunner.errors import StepStuck
 from simrunner.model.tape import STEP
 from simrunner.model.view import LaneState, View
-from simrunner.runtime import crashes, stepping, striking, waiting, waking
-from simrunner.runtime.messages import EXIT, ROUND, Go, Report
-from simrunner.runtime.waiting import Waited
+from simrunner.runtime import crashes, stepping, steps, striking, waiting, waking
+from simrunner.runtime.messages import ROUND, Go, Report
 from simrunner.runtime.world import Lane, World
 
 
@@ -39,7 +38,7 @@ def take_step(world: World, view: View) -> None:
     if lane is None or lane.intent is None or lane.intent.label != ROUND:  # to be told what to do takes no time
         world.recorder.tick()
     if decision.kind == STEP and lane is not None:
-        _step(world, lane)
+        steps.take(world, lane)
     else:
         striking.strike(world, decision)
 
@@ -90,27 +89,3 @@ def _begin(world: World) -> None:
 
 def _anyone_parked(world: World) -> bool:
     return any(lane.state is LaneState.PARKED for lane in world.lanes)
-
-
-def _step(world: World, lane: Lane) -> None:
-    intent = lane.intent
-    if intent is None or lane.process is None:
-        return
-    if intent.label == EXIT:
-        crashes.leave(world, lane)
-        return
-    waiters = waking.hold(world, lane.backend_pid)
-    stepping.begin_deferred(world, lane)
-    stepping.begin(world, lane, intent)
-    lane.pending, lane.intent = intent, None
-    order = lane.hand_over(lane.order) if intent.label == ROUND and lane.order is not None else None
-    lane.process.gate.open(Go(world.recorder.now_us, bool(world.waiters()), order))
-    report = waiting.outcome(world, lane)
-    if report is Waited.BLOCKED:
-        lane.state = LaneState.BLOCKED
-        stepping.blocked(world, lane, intent, waiting.blocker_names(world, lane))
-    elif report is Waited.DEAD:
-        crashes.died_in_step(world, lane)
-    elif not isinstance(report, Waited):
-        stepping.finish(world, lane, report)
-    waking.release(world, waiters)

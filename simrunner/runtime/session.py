@@ -7,14 +7,14 @@ message of its own, before the statement that they are for.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from psycopg import pq
 from psycopg.pq.abc import PGconn
 
 from simrunner.model.design import Design, OperationSource, Statement
-from simrunner.runtime import clock, libpq
+from simrunner.runtime import clock, libpq, trouble
 from simrunner.runtime.gate import ActorGate, Terminated
 from simrunner.runtime.libpq import Reply
 from simrunner.runtime.messages import Go, Intent, Outcome, Returned
@@ -41,12 +41,13 @@ class Subject(NamedTuple):
 class Transaction:
     """One open transaction. `commit_point` is the crash point at which its COMMIT stands, None: none."""
 
-    def __init__(self, session: Session, operation: str, subject: Subject) -> None:
+    def __init__(self, session: Session, operation: str, subject: Subject, alone_at: tuple[str | None, ...] = ()) -> None:
         self._session = session
         self.operation = operation
         """What its next statement is part of. The transaction is named after the last one."""
         self.subject = subject
         self.commit_point: str | None = None
+        self._alone_at = alone_at
 
     def run(self, source: OperationSource, values: Values, before: str | None = None) -> tuple[Returned, ...]:
         """Run the statements of an operation and return its mapped result. Raises StatementFailed.
@@ -77,9 +78,10 @@ class Transaction:
             f"{self.operation}:{number}",
             self.operation,
             str(number),
-            crash_point,
+            self._alone_at[0] if self._alone_at else crash_point,
             *self.subject,
             probes=self.operation == "claim" and number == 1,
+            ends=bool(self._alone_at),
         )
         reply = self._session.statement(intent, statement, values, source.results if last else {})
         if reply.sqlstate is not None:
@@ -94,6 +96,7 @@ class Session:
         self._connection = connection
         self._gate = gate
         self._isolation = design.isolation
+        self._autocommit = design.autocommit
         self.began_us = 0
         """Virtual time of the last BEGIN: what now() tells the transaction."""
         self._statement_clock = design.uses_statement_clock
@@ -105,7 +108,13 @@ class Session:
 
     @contextmanager
     def transaction(self, operation: str, subject: Subject, before: str | None = None) -> Iterator[Transaction]:
-        """Run a transaction; `before` is the crash point of its BEGIN. Raises StatementFailed or Terminated after a ROLLBACK."""
+        """Run a transaction; `before` is the crash point of its BEGIN. Raises StatementFailed or Terminated after a ROLLBACK.
+
+        An operation that the design sends by itself has no BEGIN: its one statement stands there, and is all of the transaction.
+        """
+        if operation in self._autocommit:
+            yield Transaction(self, operation, subject, (before,))
+            return
         self.begin(operation, subject, before)
         transaction = Transaction(self, operation, subject)
         try:
@@ -122,7 +131,8 @@ class Session:
     def _roll_back(self, transaction: Transaction) -> None:
         if self._deferred_begin is not None:  # it was not even sent
             self._deferred_begin = None
-        else:
+            return
+        with suppress(ConnectionLost):  # then it is rolled back as well
             self.end("ROLLBACK", transaction.operation, transaction.subject)
 
     def begin(self, operation: str, subject: Subject, before: str | None = None, isolation: str | None = None) -> None:
@@ -137,8 +147,11 @@ class Session:
     def end(self, verb: str, operation: str, subject: Subject, crash_point: str | None = None) -> None:
         """Park, then COMMIT or ROLLBACK. Raises StatementFailed if it did not commit."""
         intent = Intent(f"{operation}:{verb}", operation, verb, crash_point, *subject, ends=True)
-        self._park(intent)
-        reply = libpq.run(self._connection, verb)
+        go = self._park(intent)
+        if go.trouble is None:
+            reply = (trouble.patiently if verb == "ROLLBACK" else libpq.run)(self._connection, verb)
+        else:
+            reply = trouble.run(self._connection, go.trouble, Statement(verb, verb, (), 1), {})
         if reply.sqlstate is not None or reply.tag == "ROLLBACK":
             self._fast_deadlock = self._fast_before  # a plain SET is undone with its transaction
         if verb == "COMMIT" and reply.tag == "ROLLBACK":
@@ -157,10 +170,15 @@ class Session:
     def statement(self, intent: Intent, statement: Statement, values: Values, results: Mapping[str, str]) -> Reply:
         """Park, then send one statement of an operation."""
         go = self._park(intent)
+        if intent.ends:
+            self._expect(self._begin("", go), "setting up a step")
         self._set_deadlock_timeout(go)
         if self._statement_clock and self._connection.transaction_status != pq.TransactionStatus.INERROR:
             self._set(clock.set_statement_time(go.now_us))
-        reply = libpq.run_with(self._connection, statement.sent, *libpq.bind(statement.parameters, values))
+        if go.trouble is None:
+            reply = libpq.run_with(self._connection, statement.sent, *libpq.bind(statement.parameters, values))
+        else:
+            reply = trouble.run(self._connection, go.trouble, statement, values)
         self._finish(intent, reply, _mapped(reply, results) if results else ())
         return reply
 

@@ -57,16 +57,20 @@ def does_not_leave(remains: Lane) -> ServerError:
 def lose(world: World, lane: Lane) -> None:
     """Wait until the session of a living actor has ended, and record it, unless a decision had ended it."""
     if lane.backend_pid:
-        world.is_deterministic = False
-        world.recorder.event("fault", **lane.who(), value=UNPLANNED_LOSS)
+        if not lane.losing:
+            world.is_deterministic = False
+            world.recorder.event("fault", **lane.who(), value=UNPLANNED_LOSS)
         wait_until_gone(world, lane)
         record_ended(world, lane)
-        lane.backend_pid, lane.begun = 0, 0
+        lane.backend_pid, lane.begun, lane.losing = 0, 0, False
         lane.end_transaction()
 
 
 def begin_next(world: World, lane: Lane, backend_pid: int) -> None:
     """Record the session with which an actor goes on."""
+    lose(world, lane)
     world.sessions_used += 1
     lane.session, lane.backend_pid, lane.begun = world.sessions_used, backend_pid, 0
+    if lane.process is not None:
+        lane.process = lane.process._replace(backend_pid=backend_pid)
     world.recorder.event("session-start", **lane.who())

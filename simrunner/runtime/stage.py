@@ -7,6 +7,7 @@ not its forks.
 from __future__ import annotations
 
 import multiprocessing
+import re
 from multiprocessing.synchronize import Barrier
 
 from simrunner.errors import ServerError
@@ -50,7 +51,7 @@ class Stage:
             self._gathering.join(self.session.backend_pid)
         self.is_used = False
         """A run has begun since the first state or the last reset."""
-        self._keep = keep
+        self._keep = keep and not _leaves_locks(design)
         self._idle: list[Process] = []
         self._arriving: list[Process] = []
         self._emptier: Emptier | None = None
@@ -97,7 +98,7 @@ class Stage:
 
     def dismiss(self, one: Process) -> str:
         """Take a process back that rests between two rounds. Returns how it ended, as the history tells it."""
-        if self._keep:
+        if self._keep and one.backend_pid:
             self._idle.append(one)
             return "exit"
         one.gate.close()
@@ -133,6 +134,14 @@ class Stage:
         if report is None:
             raise ServerError(f"an actor ended before it was connected ({process.reap(one)}); its reason stands above")
         return one._replace(backend_pid=report.backend_pid)
+
+
+_SESSION_LOCK = re.compile(r"\bpg_(try_)?advisory_lock(_shared)?\b", re.IGNORECASE)
+
+
+def _leaves_locks(design: Design) -> bool:
+    """Whether sessions may hold advisory locks beyond their transactions: the next run must not find them."""
+    return any(_SESSION_LOCK.search(source.text) for source in design.operations.values())
 
 
 def _barriers(workload: Workload) -> tuple[Barrier, ...]:

@@ -24,7 +24,7 @@ def begin(world: World, lane: Lane, intent: Intent) -> None:
     """Record that a step is about to be taken."""
     if intent.statement is None:
         return
-    if intent.statement == "BEGIN" and lane.backend_pid:
+    if (intent.statement == "BEGIN" or _is_alone(intent)) and lane.backend_pid:
         _begin_transaction(world, lane, intent)
     elif intent.operation is not None and lane.begun:
         _name_transaction(world, lane, intent.operation)
@@ -47,7 +47,7 @@ def finish(world: World, lane: Lane, report: Report) -> None:
     """Record a step's outcome and park the actor at its next one."""
     for outcome in report.outcomes:
         _record_outcome(world, lane, outcome)
-    if report.backend_pid != lane.backend_pid:
+    if lane.process is not None and report.backend_pid != lane.process.backend_pid:
         sessions.begin_next(world, lane, report.backend_pid)
     lane.pending = None
     lane.blockers = ()
@@ -112,6 +112,11 @@ def _begin_transaction(world: World, lane: Lane, intent: Intent) -> None:
 def _isolation(world: World, lane: Lane) -> str:
     action = lane.order.action if lane.order is not None else None
     return (action.isolation if action is not None else None) or world.design.isolation
+
+
+def _is_alone(intent: Intent) -> bool:
+    """Whether it is a statement that is a transaction of its own."""
+    return intent.ends and not _is_control(intent)
 
 
 def _is_control(intent: Intent) -> bool:
@@ -198,7 +203,7 @@ def _record_report(world: World, lane: Lane, intent: Intent, outcome: Outcome) -
 
 
 def _end_transaction(world: World, lane: Lane, intent: Intent, outcome: Outcome) -> None:
-    committed = intent.statement == "COMMIT" and outcome.sqlstate is None
+    committed = intent.statement != "ROLLBACK" and outcome.sqlstate is None
     if committed and intent.operation == "claim":
         lane.held.update(((row.job or "", row.token or ""), row) for row in lane.claimed)
     if committed and intent.operation in ("complete", "fail", "release"):

@@ -8,9 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from simrunner.model.tape import KILL, PAUSE, RESUME, TERMINATE, Decision
+from simrunner.model.tape import (
+    ERROR_AT,
+    KILL,
+    KILL_IN_STATEMENT,
+    LOCK_TIMEOUT,
+    LOSE_ACK,
+    LOSE_COMMIT,
+    PAUSE,
+    RESUME,
+    STATEMENT_TIMEOUT,
+    TERMINATE,
+    TERMINATE_BACKEND,
+    Decision,
+)
 from simrunner.model.view import LaneState
-from simrunner.runtime import crashes, process, stepping, waking
+from simrunner.runtime import crashes, interrupting, process, stepping, waking
 from simrunner.runtime.messages import ROUND
 from simrunner.runtime.world import Lane, World
 
@@ -76,5 +89,12 @@ def _record(world: World, lane: Lane, decision: Decision) -> None:
     world.recorder.event("fault", **lane.who(), value=decision.kind, crash_point=point)
 
 
-STRIKES: dict[str, Callable[[World, Decision], None]] = {KILL: _kill, PAUSE: _pause, TERMINATE: _terminate}
+STRIKES: dict[str, Callable[[World, Decision], None]] = {
+    KILL: _kill,
+    PAUSE: _pause,
+    TERMINATE: _terminate,
+    KILL_IN_STATEMENT: interrupting.kill_in_statement,
+    TERMINATE_BACKEND: interrupting.terminate_backend,
+    **dict.fromkeys((LOSE_COMMIT, LOSE_ACK, ERROR_AT, LOCK_TIMEOUT, STATEMENT_TIMEOUT), interrupting.spoil),
+}
 """Kind of a fault -> what carries its command out."""

@@ -25,6 +25,9 @@ CREATE FUNCTION simrunner.log_row() RETURNS trigger LANGUAGE plpgsql SET plan_ca
 DECLARE
     image jsonb;
 BEGIN
+    IF current_setting('simrunner.hold', true) = 'on' THEN -- it stands still here for as long as the coordinator has the lock
+        PERFORM pg_advisory_xact_lock_shared({hold});
+    END IF;
     IF TG_OP = 'DELETE' THEN image := to_jsonb(OLD); ELSE image := to_jsonb(NEW); END IF;
     INSERT INTO simrunner.truth (xid, pid, txn, relation, op, job, new)
     VALUES (pg_current_xact_id(), pg_backend_pid(), nullif(current_setting('simrunner.txn', true), '')::integer,
@@ -39,6 +42,9 @@ BEGIN
     RETURN NULL;
 END $$;
 """
+
+HOLD = "1936290162, 1"
+"""The advisory lock, in two numbers, that a statement waits for which is to stand still in the middle."""
 
 _TRIGGER = """
 CREATE TRIGGER simrunner_insert_delete AFTER INSERT OR DELETE ON {table}
@@ -83,7 +89,7 @@ class CommittedTransaction(NamedTuple):
 
 def install(connection: PGconn, design: Design) -> None:
     """Create schema `simrunner` and the triggers on the design's tables. Raises ServerError."""
-    libpq.expect(libpq.run(connection, _INSTALL), "creating the truth log")
+    libpq.expect(libpq.run(connection, _INSTALL.format(hold=HOLD)), "creating the truth log")
     for table, column in watched(design):
         name, job = f"'{table}'", f"'{column}'"
         sql = _TRIGGER.format(table=libpq.quote(table), name=name, column=job)

@@ -26,17 +26,25 @@ class Waited(Enum):
 
     BLOCKED = auto()
     DEAD = auto()
+    HELD = auto()
+    """It stands still for a lock that the coordinator holds."""
 
 
-def outcome(world: World, lane: Lane) -> Report | Waited:
-    """Wait for an actor's outstanding step. Raises StepStuck after LIMITS.step_seconds."""
+def outcome(world: World, lane: Lane, holder: int = 0) -> Report | Waited:
+    """Wait for an actor's outstanding step; `holder` is the coordinator's backend that may hold it.
+
+    Raises StepStuck after LIMITS.step_seconds.
+    """
     deadline = monotonic() + LIMITS.step_seconds
     look_ms = 0.0 if lane.state is LaneState.BLOCKED else _FIRST_LOOK_MS
     while not lane.process or not lane.process.gate.wait(look_ms):
         if lane.process is None:
             return Waited.DEAD
-        if _may_be_blocked(world, lane, lane.process) and _is_blocked(world, lane):
-            return Waited.BLOCKED
+        if _may_be_blocked(world, lane, lane.process):
+            if holder and holder in world.observer.blocking_pids(lane.backend_pid):
+                return Waited.HELD
+            if _is_blocked(world, lane):
+                return Waited.BLOCKED
         if monotonic() > deadline:
             raise _stuck(lane)
         look_ms = min(max(look_ms * 2, _FIRST_LOOK_MS), _LONGEST_LOOK_MS)

@@ -8,6 +8,7 @@ from multiprocessing.synchronize import Barrier
 from typing import Any
 
 from msgspec import structs
+from psycopg.pq.abc import PGconn
 
 from simrunner.model.design import Design
 from simrunner.model.draws import Draws
@@ -69,6 +70,8 @@ class Lane:
     """The last committed change in that snapshot, once it was taken (0: none)."""
     paused_until: int = 0
     """The round at whose beginning it is resumed."""
+    losing: bool = False
+    """A fault is about to end its session."""
     blockers: tuple[int, ...] = ()
     """Backends that block its statement."""
     held: dict[tuple[str, str], Returned] = field(default_factory=dict)
@@ -132,6 +135,8 @@ class World:
     """What that process is told to be, with its first order."""
     dismiss: Callable[[Process], str]
     """Take a process back that rests; returns how it ended, as the history tells it."""
+    connect: Callable[[str], PGconn]
+    """Open a session of the coordinator's own, with a name for application_name."""
     pace: Callable[[], None]
     """Called before each decision; waits where the user asked for a slow run."""
     can_signal_backends: bool

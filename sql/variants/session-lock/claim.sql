@@ -1,0 +1,20 @@
+-- The lock lasts until the session unlocks it or ends, however it ends.
+WITH candidate AS (
+    SELECT id
+    FROM queue_jobs
+    WHERE state = 'ready'
+      AND available_at <= now()
+    ORDER BY priority DESC, available_at, created_at, id
+    LIMIT :batch
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE queue_jobs AS job
+SET state = 'claimed',
+    claimed_by = :'worker_id',
+    claimed_at = now(),
+    claim_token = :'token',
+    attempts = job.attempts + 1
+FROM candidate
+WHERE job.id = candidate.id
+  AND pg_try_advisory_lock(candidate.id)
+RETURNING job.id, job.payload, job.claimed_by, job.claimed_at, job.claim_token, job.lease_until, job.attempts;
