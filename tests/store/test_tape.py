@@ -27,7 +27,7 @@ def test_round_trip(tmp_path_factory: pytest.TempPathFactory, decisions: list[De
 
 def test_one_decision_a_line(tmp_path: Path) -> None:
     write_tape(tmp_path / "tape.json", TAPE)
-    assert '    ["step","worker-a","claim:1",null],' in (tmp_path / "tape.json").read_text().splitlines()
+    assert '    ["step","worker-a","claim:1",null,null],' in (tmp_path / "tape.json").read_text().splitlines()
 
 
 def test_a_run_folder_has_a_tape_even_if_it_was_interrupted(tmp_path: Path) -> None:
