@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from simrunner.model.design import Design
 from simrunner.model.remark import Level, Remark
-from simrunner.review import claim_form, clock, fence, order, recovery, traces, transactions, unread
+from simrunner.review import claim_form, clock, fence, order, outside, recovery, traces, transactions, unread
 from simrunner.review.reading import Reading, read_design
 
 Review = Callable[[Reading], Iterable[Remark]]
@@ -29,6 +29,7 @@ REVIEWS: tuple[Review, ...] = (
     clock.escapes,
     clock.observers,
     clock.qualified,
+    outside.reaches,
     unread.unread,
 )
 

@@ -284,6 +284,19 @@ CASES: dict[str, tuple[str, Files, Files]] = {
         {"schema": SCHEMA + "CREATE FUNCTION f() RETURNS int LANGUAGE sql SET search_path = x AS $$ SELECT 1 $$;"},
         {"schema": SCHEMA + "CREATE FUNCTION f() RETURNS int LANGUAGE sql SET work_mem = '1MB' AS $$ SELECT 1 $$;"},
     ),
+    "a role": (
+        "reaches-outside",
+        {"schema": SCHEMA + "CREATE ROLE app LOGIN;"},
+        {"schema": SCHEMA + "CREATE TABLE role (id int); ALTER TABLE role ADD COLUMN role int; DROP TABLE role;"},
+    ),
+    "a setting of the server": (
+        "reaches-outside",
+        {"schema": "ALTER SYSTEM SET work_mem = '1MB';\n" + SCHEMA},
+        {
+            "schema": SCHEMA
+            + "CREATE USER MAPPING FOR CURRENT_USER SERVER elsewhere; COMMENT ON TABLE queue_jobs IS 'CREATE ROLE';"
+        },
+    ),
     "a claim in a function": (
         "not-reviewed",
         {"claim": "SELECT id, claim_token, attempts, lease_until FROM claim_job(:'worker_id', :'token')"},
