@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -99,19 +101,28 @@ def test_a_slot_that_is_in_use_is_none(cluster: Cluster) -> None:
     assert str(Path(row[0]).parent) not in [remark.place for remark in leftovers(server_account())]
 
 
-def test_a_server_that_nobody_uses_any_more(cluster: Cluster) -> None:
+def test_a_server_that_nobody_uses_any_more(own_cache: Path) -> None:
     """Of a slot whose lock is free, what runs there is named with its processes: here those of a living server."""
-    with psycopg.connect(cluster.conninfo("postgres")) as connection:
-        row = connection.execute("SHOW data_directory").fetchone()
-    assert row is not None
-    (lock := Path(row[0]).parent / "lock").rename(lock.with_name("held"))  # the flock stays with the file that is open
-    try:
+    with embedded() as living:
+        (lock,) = own_cache.rglob("lock")
+        held = lock.rename(lock.with_name("held"))  # the flock stays with the file that is open
         lock.touch()
-        found = [remark for remark in leftovers(server_account()) if remark.place == str(lock.parent)]
-    finally:
-        lock.with_name("held").replace(lock)
+        found = list(leftovers(server_account()))
+        held.replace(lock)
     assert names(found) == ["leftover-server"]
-    assert str(cluster.postmaster_pid) in found[0].message
+    assert str(living.postmaster_pid) in found[0].message
+    assert list(leftovers(server_account())) == []
+
+
+@pytest.fixture
+def own_cache(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A cache that no other command uses, in a folder that any account can reach."""
+    folder = Path(tempfile.mkdtemp(prefix="simrunner-doctor-", dir="/var/tmp"))
+    folder.chmod(0o755)
+    monkeypatch.setattr(account, "ROOT_CACHE", folder)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    yield folder
+    shutil.rmtree(folder)
 
 
 def test_a_sound_machine(tmp_path: Path) -> None:
