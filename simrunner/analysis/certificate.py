@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator, Sequence
 
 from simrunner.history.history import History
-from simrunner.model.event import Event
+from simrunner.model.event import OBSERVER, Event
 from simrunner.model.workload import FaultSpec
 
 Line = tuple[str, bool, str]
@@ -48,7 +48,8 @@ def _faults(history: History, faults: Sequence[FaultSpec]) -> Iterator[Line]:
 
 
 def _is_of(event: Event, kind: str, crash_point: str | None, actor: str | None) -> bool:
-    return event.value == kind and crash_point in (None, event.crash_point) and actor in (None, event.actor)
+    stood = event.actor == OBSERVER or actor in (None, event.actor)  # a fault of nobody's only waits for where an actor stands
+    return event.value == kind and crash_point in (None, event.crash_point) and stood
 
 
 def _backlog(history: History, min_backlog: int) -> Line:

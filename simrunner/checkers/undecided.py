@@ -10,7 +10,6 @@ UNDECIDED: dict[str, str] = {
     "deadlock-freedom": "no statement ends as the victim of a deadlock",
     "bounded-claim-cost": "a claim touches no more pages late in a run than early at equal depth",
     "wakeup-delivered": "an idle listener hears of an eligible job in time",
-    "lease-clock": "a stored expiry is the declared lease after the writer's clock",
     "cancel-honoured": "after an acknowledged cancel no new execution starts",
     "fan-in-once": "the end of a group's last member completes the group exactly once",
     "single-leader": "there is one leader at a time, and only it does what only a leader may do",

@@ -12,6 +12,7 @@ INT4_MAX = 2**31 - 1
 
 Name = Annotated[str, Meta(min_length=1)]
 Milliseconds = Annotated[int, Meta(ge=1, le=INT4_MAX)]
+Difference = Annotated[int, Meta(ge=-INT4_MAX, le=INT4_MAX)]
 Jobs = Annotated[int, Meta(ge=1, le=LIMITS.jobs_max)]
 Rounds = Annotated[int, Meta(ge=1, le=LIMITS.rounds_max)]
 Count = Annotated[int, Meta(ge=1, le=INT4_MAX)]
@@ -72,6 +73,7 @@ class FaultEntry(Struct, forbid_unknown_fields=True, frozen=True):
     round: Rounds | None = None
     rounds: Rounds | None = None
     sqlstate: ErrorState | None = None
+    ms: Difference | None = None
 
 
 class PolicyTable(Struct, forbid_unknown_fields=True, frozen=True):

@@ -88,3 +88,9 @@ class Fault(NamedTuple):
 def drawn_from(stream: Random, choices: tuple[str, ...]) -> str:
     """Draw one of several texts."""
     return choices[int(stream.random() * len(choices))]
+
+
+def drawn_ms(stream: Random, most: int) -> int:
+    """Draw a number of milliseconds between -most and most, but not 0."""
+    size = 1 + int(stream.random() * most)
+    return size if stream.random() < 0.5 else -size

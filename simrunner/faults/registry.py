@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from simrunner.faults import failing_statement, kill, kill_in_statement, lose_connection, pause, terminate, terminate_backend
+from simrunner.faults import (
+    clock_jump,
+    clock_skew,
+    failing_statement,
+    kill,
+    kill_in_statement,
+    lose_connection,
+    pause,
+    terminate,
+    terminate_backend,
+)
 from simrunner.faults.fault import Fault
 
 FAULTS: dict[str, Fault] = {
@@ -18,5 +28,7 @@ FAULTS: dict[str, Fault] = {
         failing_statement.ERROR,
         failing_statement.LOCK,
         failing_statement.STATEMENT,
+        clock_skew.FAULT,
+        clock_jump.FAULT,
     )
 }

@@ -24,6 +24,7 @@ PARAMETERS: dict[str, ParameterType] = {
     # who acts
     "worker_id": T,  # worker and incarnation, e.g. worker-a.2
     "token": T,  # unique to the attempt: worker, incarnation and claim ordinal, e.g. worker-a.2/7
+    "client_now": T,  # timestamptz: what the client's own clock says when it sends the statement
     # which job
     "job_id": T,
     "attempt": N,
@@ -44,7 +45,7 @@ PARAMETERS: dict[str, ParameterType] = {
 }
 """Every parameter of every operation. Which operation takes which stands in OPERATIONS."""
 
-_WHO = ("worker_id", "token", "job_id", "attempt")
+_WHO = ("worker_id", "token", "job_id", "attempt", "client_now")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +74,13 @@ OPERATIONS: dict[str, Operation] = {
         Operation("backlog", ("first_job", "jobs", "priority", "max_attempts"), fixture=True),
         Operation(
             "enqueue",
-            ("job_id", "key", "priority", "payload", "max_attempts"),
+            ("job_id", "key", "priority", "payload", "max_attempts", "client_now"),
             ("job",),
             crash_points=("before-enqueue", "after-enqueue-before-commit", "after-enqueue"),
         ),
         Operation(
             "claim",
-            ("worker_id", "token", "batch", "lease_ms", "job_id", "attempt"),
+            ("worker_id", "token", "batch", "lease_ms", "job_id", "attempt", "client_now"),
             _CLAIM_RESULT,
             crash_points=("before-claim", "after-claim-before-commit", "after-commit"),
         ),
@@ -94,13 +95,13 @@ OPERATIONS: dict[str, Operation] = {
         Operation("heartbeat", (*_WHO, "lease_ms"), ("job", "lease_until")),
         Operation(
             "recover",
-            ("worker_id", "batch", "lease_ms"),
+            ("worker_id", "batch", "lease_ms", "client_now"),
             ("job", "attempt"),
             crash_points=("before-recover", "after-recover-before-commit", "after-recover"),
         ),
-        Operation("recover-batch", ("worker_id", "batch", "lease_ms"), ("job", "attempt")),
-        Operation("recover-read", ("worker_id", "batch", "lease_ms"), ("job", "token", "attempt")),
-        Operation("recover-write", ("worker_id", "job_id", "attempt", "token", "lease_ms"), ("job", "attempt")),
+        Operation("recover-batch", ("worker_id", "batch", "lease_ms", "client_now"), ("job", "attempt")),
+        Operation("recover-read", ("worker_id", "batch", "lease_ms", "client_now"), ("job", "token", "attempt")),
+        Operation("recover-write", ("worker_id", "job_id", "attempt", "token", "lease_ms", "client_now"), ("job", "attempt")),
         Operation("effect", (*_WHO, "key"), ("job",)),
         Operation("reprioritize", ("job_id", "priority"), ("job",)),
         Operation("amend", ("job_id", "payload"), ("job",)),

@@ -16,7 +16,7 @@ WAKE = "wake"  # of several waiters that one step may free, `actor` goes first
 ROUND = "round"  # begin round `amount`, or that step of a script
 VACUUM = "vacuum"  # VACUUM the state tables
 ANALYZE = "analyze"  # ANALYZE the state tables
-RESUME = "resume"  # SIGCONT the process of `actor`, which was paused
+END = "end"  # what lasted of a fault ends; label: its kind
 
 # Faults. Each is named as the workload names it; `label` is the crash point, or else the step, at which the actor stands.
 KILL = "kill"  # SIGKILL the process of `actor`
@@ -29,6 +29,8 @@ LOSE_ACK = "lose-ack"  # the connection of `actor` ends once its statement was s
 ERROR_AT = "error-at"  # `actor` meets an error with SQLSTATE `detail` in place of its statement
 LOCK_TIMEOUT = "lock-timeout"  # the statement of `actor` gives up waiting for a lock
 STATEMENT_TIMEOUT = "statement-timeout"  # a statement in place of that of `actor` takes too long
+SKEW = "clock-skew"  # the clock of `actor` is `amount` milliseconds ahead of the database's
+JUMP = "clock-jump"  # the virtual time goes `amount` milliseconds forward
 
 UNPLANNED = "unplanned-crash"
 """Label of a KILL that nobody decided: the actor was found dead between two decisions. Value of its fault event."""
@@ -47,10 +49,12 @@ FAULTS = (
     ERROR_AT,
     LOCK_TIMEOUT,
     STATEMENT_TIMEOUT,
+    SKEW,
+    JUMP,
 )
 """The commands that faults return."""
 
-DECISIONS = (STEP, ADVANCE, WAKE, ROUND, VACUUM, ANALYZE, RESUME, *FAULTS)
+DECISIONS = (STEP, ADVANCE, WAKE, ROUND, VACUUM, ANALYZE, END, *FAULTS)
 """The closed set of commands that strategies and faults return and the runtime executes."""
 
 

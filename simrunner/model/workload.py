@@ -74,6 +74,8 @@ class FaultSpec:
     """How many rounds it lasts."""
     sqlstate: str | None = None
     """Of the error."""
+    ms: int | None = None
+    """By how many milliseconds a clock is ahead, or goes forward; below 0: behind, back."""
 
 
 @dataclass(frozen=True, slots=True)

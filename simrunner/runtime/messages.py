@@ -163,6 +163,8 @@ class Go(Struct, array_like=True, frozen=True):
     """Another actor is blocked: this statement, should it close a cycle, is to be the victim."""
     order: Order | None = None
     trouble: Trouble | None = None
+    skew_ms: int = 0
+    """By how much the actor's own clock is ahead of the database's."""
 
 
 _encoder = msgpack.Encoder()

@@ -44,7 +44,7 @@ def liveness(world: World, course: Course) -> None:
         return
     _enter(world, "liveness")
     world.armed.clear()
-    striking.end_all(world)
+    striking.end_due(world, None)
     bounds = world.workload.liveness
     first = world.workload.safety.rounds
     for number in range(1, bounds.rounds + 1):
@@ -107,8 +107,7 @@ def _race(world: World, number: int) -> None:
 
 def _advance(world: World, advance_ms: int) -> None:
     world.follow(Decision(ADVANCE, amount=advance_ms))
-    world.recorder.now_us += advance_ms * 1000
-    world.recorder.event("clock", actor=OBSERVER, value=str(advance_ms))
+    world.advance(advance_ms)
 
 
 def _is_settled(world: World) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from simrunner.history.script import NOT_TAKEN
-from simrunner.model.event import OBSERVER
 from simrunner.model.tape import ADVANCE, ANALYZE, KILL, ROUND, VACUUM, Decision
 from simrunner.model.view import LaneState
 from simrunner.model.workload import ScriptStep
@@ -70,8 +69,7 @@ def _act(world: World, lane: Lane, step: ScriptStep, number: int) -> None:
 
 def _advance(world: World, amount_ms: int) -> None:
     world.follow(Decision(ADVANCE, amount=amount_ms))
-    world.recorder.now_us += amount_ms * 1000
-    world.recorder.event("clock", actor=OBSERVER, value=str(amount_ms))
+    world.advance(amount_ms)
 
 
 def _until(world: World, actor: str | None) -> int:

@@ -175,6 +175,8 @@ class Session:
         self._set_deadlock_timeout(go)
         if self._statement_clock and self._connection.transaction_status != pq.TransactionStatus.INERROR:
             self._set(clock.set_statement_time(go.now_us))
+        if "client_now" in statement.parameters:
+            values = {**values, "client_now": clock.literal(go.now_us + go.skew_ms * 1000)}
         if go.trouble is None:
             reply = libpq.run_with(self._connection, statement.sent, *libpq.bind(statement.parameters, values))
         else:

@@ -41,4 +41,4 @@ def begin(world: World, lane: Lane, intent: Intent, trouble: Trouble | None) -> 
     lane.pending, lane.intent = intent, None
     order = lane.hand_over(lane.order) if intent.label == ROUND and lane.order is not None else None
     if lane.process is not None:
-        lane.process.gate.open(Go(world.recorder.now_us, bool(world.waiters()), order, trouble))
+        lane.process.gate.open(Go(world.recorder.now_us, bool(world.waiters()), order, trouble, lane.skew_ms))

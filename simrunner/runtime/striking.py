@@ -8,15 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from simrunner.model.event import OBSERVER
+from simrunner.model.operations import CRASH_POINTS
 from simrunner.model.tape import (
+    END,
     ERROR_AT,
+    JUMP,
     KILL,
     KILL_IN_STATEMENT,
     LOCK_TIMEOUT,
     LOSE_ACK,
     LOSE_COMMIT,
     PAUSE,
-    RESUME,
+    SKEW,
     STATEMENT_TIMEOUT,
     TERMINATE,
     TERMINATE_BACKEND,
@@ -25,7 +29,7 @@ from simrunner.model.tape import (
 from simrunner.model.view import LaneState
 from simrunner.runtime import crashes, interrupting, process, stepping, waking
 from simrunner.runtime.messages import ROUND
-from simrunner.runtime.world import Lane, World
+from simrunner.runtime.world import Lane, Lasting, World
 
 
 def strike(world: World, decision: Decision) -> None:
@@ -33,18 +37,18 @@ def strike(world: World, decision: Decision) -> None:
     STRIKES[decision.kind](world, decision)
 
 
-def end_due(world: World, number: int) -> None:
-    """End what does not last into round `number`."""
-    for lane in world.lanes:
-        if lane.state is LaneState.PAUSED and lane.paused_until <= number:
-            _resume(world, lane)
-
-
-def end_all(world: World) -> None:
-    """End all that lasts: the liveness phase is without faults."""
-    for lane in world.lanes:
-        if lane.state is LaneState.PAUSED:
-            _resume(world, lane)
+def end_due(world: World, number: int | None) -> None:
+    """End what does not last into round `number`; None: end all that lasts, for the liveness phase is without faults."""
+    due = [one for one in world.lasting if number is None or (one.until is not None and one.until <= number)]
+    world.lasting = [one for one in world.lasting if one not in due]
+    for one in due:
+        lane = None if one.actor is None else world.lane(one.actor)
+        if one.kind == PAUSE and lane is not None and lane.state is not LaneState.PAUSED:
+            continue  # it was killed meanwhile
+        world.follow(Decision(END, one.actor, one.kind))
+        world.recorder.tick()
+        _record(world, lane, f"end of {one.kind}")
+        ENDS[one.kind](world, lane)
 
 
 def _kill(world: World, decision: Decision) -> None:
@@ -52,16 +56,22 @@ def _kill(world: World, decision: Decision) -> None:
 
 
 def _pause(world: World, decision: Decision) -> None:
-    lane = world.lane(decision.actor or "")
-    _record(world, lane, decision)
+    lane = _struck(world, decision)
     if lane.process is not None:
         process.pause(lane.process)
-        lane.state, lane.paused_until = LaneState.PAUSED, (world.recorder.round or 0) + (decision.amount or 1)
+        lane.state = LaneState.PAUSED
+        _last(world, decision)
+
+
+def _resume(world: World, lane: Lane | None) -> None:
+    if lane is not None and lane.process is not None:
+        process.resume(lane.process)
+        resting = lane.intent is None or lane.intent.label == ROUND
+        lane.state = LaneState.RESTING if resting else LaneState.PARKED
 
 
 def _terminate(world: World, decision: Decision) -> None:
-    lane = world.lane(decision.actor or "")
-    _record(world, lane, decision)
+    lane = _struck(world, decision)
     if lane.process is None:
         return
     waiters = waking.hold(world, lane.backend_pid)
@@ -74,19 +84,38 @@ def _terminate(world: World, decision: Decision) -> None:
     waking.release(world, waiters)
 
 
-def _resume(world: World, lane: Lane) -> None:
-    world.follow(Decision(RESUME, lane.actor))
-    world.recorder.tick()
-    world.recorder.event("fault", **lane.who(), value=RESUME)
-    if lane.process is not None:
-        process.resume(lane.process)
-    resting = lane.intent is None or lane.intent.label == ROUND
-    lane.state = LaneState.RESTING if resting else LaneState.PARKED
+def _skew(world: World, decision: Decision) -> None:
+    lane = _struck(world, decision)
+    lane.skew_ms = decision.amount or 0
+    world.lasting.append(Lasting(SKEW, lane.actor, None))
 
 
-def _record(world: World, lane: Lane, decision: Decision) -> None:
-    point = lane.intent.crash_point if lane.intent else None
-    world.recorder.event("fault", **lane.who(), value=decision.kind, crash_point=point)
+def _set_right(world: World, lane: Lane | None) -> None:
+    if lane is not None:
+        lane.skew_ms = 0
+
+
+def _jump(world: World, decision: Decision) -> None:
+    _record(world, None, JUMP, decision.label if decision.label in CRASH_POINTS else None)
+    world.advance(decision.amount or 0)
+
+
+def _struck(world: World, decision: Decision) -> Lane:
+    """Record the fault; returns whom it strikes."""
+    lane = world.lane(decision.actor or "")
+    interrupting.record(world, lane, decision)
+    return lane
+
+
+def _last(world: World, decision: Decision) -> None:
+    """Take note that a fault lasts for so many rounds."""
+    until = (world.recorder.round or 0) + (decision.amount or 1)
+    world.lasting.append(Lasting(decision.kind, decision.actor, until))
+
+
+def _record(world: World, lane: Lane | None, value: str, crash_point: str | None = None) -> None:
+    who = {"actor": OBSERVER} if lane is None else lane.who()
+    world.recorder.event("fault", **who, value=value, crash_point=crash_point)
 
 
 STRIKES: dict[str, Callable[[World, Decision], None]] = {
@@ -96,5 +125,9 @@ STRIKES: dict[str, Callable[[World, Decision], None]] = {
     KILL_IN_STATEMENT: interrupting.kill_in_statement,
     TERMINATE_BACKEND: interrupting.terminate_backend,
     **dict.fromkeys((LOSE_COMMIT, LOSE_ACK, ERROR_AT, LOCK_TIMEOUT, STATEMENT_TIMEOUT), interrupting.spoil),
+    SKEW: _skew,
+    JUMP: _jump,
 }
 """Kind of a fault -> what carries its command out."""
+ENDS: dict[str, Callable[[World, Lane | None], None]] = {PAUSE: _resume, SKEW: _set_right}
+"""Kind of a fault that lasts -> what ends it."""

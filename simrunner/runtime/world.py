@@ -12,6 +12,7 @@ from psycopg.pq.abc import PGconn
 
 from simrunner.model.design import Design
 from simrunner.model.draws import Draws
+from simrunner.model.event import OBSERVER
 from simrunner.model.tape import Decision
 from simrunner.model.view import ArmedFault, LaneState, LaneView, View
 from simrunner.model.workload import Workload
@@ -68,10 +69,10 @@ class Lane:
     """Its transaction is REPEATABLE READ or SERIALIZABLE: all its statements see one snapshot."""
     snapshot_seq: int | None = None
     """The last committed change in that snapshot, once it was taken (0: none)."""
-    paused_until: int = 0
-    """The round at whose beginning it is resumed."""
     losing: bool = False
     """A fault is about to end its session."""
+    skew_ms: int = 0
+    """By how much its own clock is ahead of the database's."""
     blockers: tuple[int, ...] = ()
     """Backends that block its statement."""
     held: dict[tuple[str, str], Returned] = field(default_factory=dict)
@@ -116,6 +117,16 @@ class Ghost:
     rounds_left: int
 
 
+@dataclass(frozen=True, slots=True)
+class Lasting:
+    """A fault that lasts."""
+
+    kind: str
+    actor: str | None
+    until: int | None
+    """The round at whose beginning it ends; None: it lasts until the liveness phase."""
+
+
 @dataclass(slots=True)
 class World:
     """Everything that the coordinator's functions share."""
@@ -142,6 +153,8 @@ class World:
     can_signal_backends: bool
     armed: list[ArmedFault] = field(default_factory=list)
     """Faults that have not struck yet."""
+    lasting: list[Lasting] = field(default_factory=list)
+    """Faults that have struck and not ended."""
     coalesces: bool = False
     """BEGIN, local actions and the beginning of a round are no steps of their own."""
     barriers: tuple[Barrier, ...] = ()
@@ -174,6 +187,11 @@ class World:
         """Take a decision that follows from the workload and the decisions before it."""
         self.decider.confirm(decision)
         self.recorder.decide(decision)
+
+    def advance(self, amount_ms: int) -> None:
+        """Let virtual time pass."""
+        self.recorder.now_us += amount_ms * 1000
+        self.recorder.event("clock", actor=OBSERVER, value=str(amount_ms))
 
     def lane(self, actor: str) -> Lane:
         """Return an actor's lane."""

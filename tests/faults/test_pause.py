@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from simrunner.model.tape import PAUSE, RESUME
+from simrunner.model.tape import PAUSE
 from simrunner.model.verdict import Verdict
 from simrunner.runtime.database import Database
 from tests.faults.repeats import histories, repeated, root_causes, struck
@@ -14,7 +14,8 @@ from tests.runtime.outside import IN_TRANSACTION, Outside, state_of
 from tests.runtime.runs import request, run
 
 WORKLOAD = "stale-owner"
-STOPPED, ALIVE = "T", "S"
+STOPPED = "T"
+END = "end of pause"
 
 
 def test_ten_runs_are_one_history_and_the_reference_refuses_the_stale_owner(database: Database) -> None:
@@ -22,7 +23,7 @@ def test_ten_runs_are_one_history_and_the_reference_refuses_the_stale_owner(data
     assert len(histories(runs)) == 1
     assert root_causes(runs) == {None}
     kinds = [kind for kind, _ in struck(runs[0])]
-    assert sorted(kind or "" for kind in kinds) == [PAUSE, PAUSE, RESUME, RESUME]
+    assert sorted(kind or "" for kind in kinds) == [END, END, PAUSE, PAUSE]
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -47,7 +48,7 @@ def test_the_process_is_stopped_and_its_lock_stays(database: Database, tmp_path:
     finally:
         outside.close()
     for fault in done.of("fault", value=PAUSE):
-        end = done.of("fault", value=RESUME, actor=fault.actor)[0]
+        end = done.of("fault", value=END, actor=fault.actor)[0]
         assert (end.round or 0) - (fault.round or 0) == 6
         between = [states for number, states, _ in seen if (fault.round or 0) < number < (end.round or 0)]
         assert between
@@ -65,7 +66,7 @@ def test_a_pause_ends_with_the_safety_phase(database: Database) -> None:
     runs = repeated(database, WORKLOAD, times=1, settings=settings)
     assert len(histories(runs)) == 1
     assert root_causes(runs) == {None}
-    ends = [event for event in runs[0].memory.events if event.value == RESUME]
+    ends = [event for event in runs[0].memory.events if event.value == END]
     assert [event.phase for event in ends] == ["liveness"] * 2
 
 

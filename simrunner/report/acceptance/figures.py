@@ -10,7 +10,6 @@ from simrunner.checkers.wording import moment
 from simrunner.history.attempts import ClaimAttempt
 from simrunner.history.history import History
 from simrunner.model.event import Event
-from simrunner.model.tape import RESUME
 from simrunner.report.acceptance.waits import Wait, longest_waits, waits_of
 
 _LISTED_MAX = 6
@@ -122,10 +121,9 @@ def _move(event: Event) -> str:
 
 def _crashes(history: History) -> Iterator[str]:
     for event in history.of_kind("fault"):
-        if event.value == RESUME:
-            continue
         where = f" at {event.crash_point}" if event.crash_point else ""
-        yield f"{event.actor}.{event.incarnation} was struck by {event.value}{where}, {_time(event)}."
+        whom = event.actor if event.incarnation is None else f"{event.actor}.{event.incarnation}"
+        yield f"{whom} was struck by {event.value}{where}, {_time(event)}."
 
 
 def _name(wait: Wait, history: History) -> str:

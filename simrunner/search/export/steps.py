@@ -9,7 +9,7 @@ from simrunner.errors import InputError
 from simrunner.history.context import Context
 from simrunner.model.design import Design
 from simrunner.model.event import Event
-from simrunner.model.tape import KILL, PAUSE, RESUME, UNPLANNED
+from simrunner.model.tape import KILL, PAUSE, UNPLANNED
 from simrunner.model.workload import Workload
 from simrunner.search.export import clock
 from simrunner.search.export.literals import Values, filled, forms
@@ -19,7 +19,7 @@ CONTROL = frozenset({"COMMIT", "ROLLBACK"})
 _TRACES = frozenset({"transition", "renewal", "effect"})
 _ENDS = (KILL, UNPLANNED, "barrier-stuck")
 """Faults that end a session."""
-_ONLY_ORDER = (PAUSE, RESUME)
+_ONLY_ORDER = (PAUSE, f"end of {PAUSE}")
 """Faults that only change who goes when."""
 
 
@@ -122,6 +122,7 @@ class Steps:
             "token": token_name(self._context, event.token),
             "job_id": job,
             "attempt": event.attempt,
+            "client_now": clock.moment(event.virtual_time or 0),
             "key": f"job-{job}" if operation == "enqueue" else job,
             "batch": workload.batch,
             "lease_ms": workload.lease_ms,
