@@ -27,9 +27,10 @@ def stamped(late_us: int) -> HistoryBuilder:
 @pytest.mark.parametrize("late_us", [TOLERANCE_MS * 1000 + 1, -TOLERANCE_MS * 1000 - 1, -45_000_000])
 def test_an_expiry_by_another_clock_is_found(late_us: int) -> None:
     h = stamped(late_us)
+    seq = h.events[-1].seq
     judgement = check(h.build(promises=TOLERANT))
     (finding,) = judgement.findings
-    assert (judgement.opportunities, finding.seq, finding.witness) == (1, h.events[-1].seq, (h.events[-1].seq,))
+    assert (judgement.opportunities, finding.seq, finding.witness) == (1, seq, (seq,))
     assert f"{(30_000_000 + late_us) / 1000:g} ms after its own time" in finding.explanation
     assert "instead of 30000 ms" in finding.explanation
 

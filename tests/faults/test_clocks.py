@@ -14,7 +14,7 @@ from tests.faults.repeats import histories, repeated, root_causes
 from tests.runtime.runs import request, run
 
 
-@pytest.mark.parametrize("workload", ["skewed-clock", "clock-jump"])
+@pytest.mark.parametrize("workload", ["skewed-clock", "jumping-clock"])
 def test_ten_runs_are_one_history_and_the_reference_keeps_its_promises(database: Database, workload: str) -> None:
     runs = repeated(database, workload)
     assert len(histories(runs)) == 1
@@ -25,7 +25,7 @@ def test_ten_runs_are_one_history_and_the_reference_keeps_its_promises(database:
     ("workload", "design", "root_cause"),
     [
         ("skewed-clock", "mutants/client-clock-lease", "lease-clock"),
-        ("clock-jump", "mutants/unfenced-completion", "fenced-writes"),
+        ("jumping-clock", "mutants/unfenced-completion", "fenced-writes"),
     ],
 )
 def test_what_a_design_makes_of_it(database: Database, workload: str, design: str, root_cause: str) -> None:
@@ -46,7 +46,7 @@ def test_the_stored_lease_is_wrong_by_the_skew(database: Database, tmp_path: Pat
         " WHERE claimed.to_state = 'claimed' AND ended.from_state = 'claimed' AND ended.note LIKE 'lease until%'",
     ).rows
     connection.finish()
-    lengths = {actor: set() for actor in ("worker-a", "worker-b", "worker-c")}
+    lengths: dict[str, set[int]] = {actor: set() for actor in ("worker-a", "worker-b", "worker-c")}
     for worker, length in rows:
         hours, minutes, seconds = (length or "").lstrip("-").split(":")
         size = timedelta(hours=int(hours), minutes=int(minutes), seconds=float(seconds)).total_seconds()
@@ -57,7 +57,7 @@ def test_the_stored_lease_is_wrong_by_the_skew(database: Database, tmp_path: Pat
 
 def test_the_database_itself_tells_the_time_after_the_jump(database: Database, tmp_path: Path) -> None:
     """Its own audit trail, stamped by now(), goes forward by the jumps, and back."""
-    one = run(database, tmp_path, request("clock-jump"))
+    one = run(database, tmp_path, request("jumping-clock"))
     jumps = [int(event.value or 0) for event in one.of("clock") if event.value not in ("5000",)]
     assert sorted(jumps) == [-3000, *[20000] * 10]
     connection = libpq.connect(database.conninfo("look"))
