@@ -97,7 +97,7 @@ class Observer:
         """End a session of simrunner in this database, if it is still there."""
         sql = (
             f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = {pid} AND datname = current_database()"
-            " AND starts_with(application_name, 'simrunner:')"
+            " AND usename = session_user AND starts_with(application_name, 'simrunner:')"
         )
         self._expect(libpq.run(self.connection, sql))
 

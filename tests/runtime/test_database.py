@@ -13,11 +13,13 @@ import pytest
 from psycopg import sql
 from psycopg.conninfo import make_conninfo
 
+from simrunner.config import load_design
 from simrunner.errors import DatabaseRefused, InputError, ServerError
-from simrunner.runtime import clock, external, homes, shared_objects, template
+from simrunner.runtime import clock, external, homes, libpq, shared_objects, template
 from simrunner.runtime.cluster import Cluster
 from simrunner.runtime.database import Database, create, database_name
 from simrunner.runtime.isolation.database import plain_database
+from simrunner.runtime.observer import Observer
 from simrunner.runtime.server import embedded
 from simrunner.runtime.settings import session_settings
 
@@ -349,6 +351,23 @@ def test_the_database_of_a_spec_is_marked_too(foreign: Cluster) -> None:
     ):
         query = "SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = current_database()"
         assert values(own, query) == [homes.MARK]
+
+
+@pytest.mark.parametrize(
+    ("role", "application", "ends"),
+    [("maker", "simrunner:worker-a", True), ("maker", "psql", False), ("guest", "simrunner:worker-a", False)],
+)
+def test_only_a_session_of_our_own_is_terminated(foreign: Cluster, role: str, application: str, ends: bool) -> None:
+    with external.connect(dsn(foreign, "maker")) as cluster, create(cluster, "terminated") as database:
+        observer = Observer(libpq.connect(database.conninfo("observer")), load_design("reference"))
+        with connected(make_conninfo(dsn(foreign, role, database.name), application_name=application)) as session:
+            observer.terminate(session.info.backend_pid)
+            if ends:
+                with pytest.raises(psycopg.OperationalError):
+                    session.execute("SELECT 1")
+            else:
+                assert values(session, "SELECT 1") == ["1"]
+        observer.connection.finish()
 
 
 ODD_NAMES = [
