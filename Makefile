@@ -7,7 +7,7 @@ VENV := .venv
 INSTALLED := $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup sim accept analyze replay doctor lint test clean
+.PHONY: help setup sim accept analyze replay doctor lint test bench hostile clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -49,6 +49,9 @@ test: $(INSTALLED)  ## run the tests on two processors
 
 bench: $(INSTALLED)  ## measure how fast schedules are run, beside isolationtester; writes results/bench.json
 	@$(VENV)/bin/python -m tests.bench
+
+hostile: $(INSTALLED)  ## read 2,000 spoilt inputs of each kind and print a table: half an hour
+	@$(VENV)/bin/python -m tests.hostile
 
 clean:  ## remove .venv and caches; results stay
 	@rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

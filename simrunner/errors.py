@@ -21,11 +21,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
+_LONGEST, _HEAD, _TAIL = 4000, 3000, 900
+"""Characters of a message; of a longer one, which quotes something huge, so many of its beginning and its end."""
+
 
 class SimrunnerError(Exception):
-    """Base of everything simrunner raises on purpose; the message says what happened and what to do."""
+    """Base of everything simrunner raises on purpose; the message says what happened and what to do.
+
+    It may quote what somebody wrote: what a terminal would not show, or obey, is escaped, and what nobody would read left out.
+    """
 
     exit_code = 70
+
+    def __init__(self, message: str) -> None:
+        shown = "".join(each if each.isprintable() or each in "\n\t" else ascii(each)[1:-1] for each in message)
+        super().__init__(shown if len(shown) <= _LONGEST else f"{shown[:_HEAD]} ... {shown[-_TAIL:]}")
 
 
 class InputError(SimrunnerError):

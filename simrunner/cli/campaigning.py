@@ -16,14 +16,13 @@ from msgspec import structs, to_builtins
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from simrunner.analysis.facts import Server
 from simrunner.cli.output import say_json, say_page
 from simrunner.cli.signals import interruptible
-from simrunner.errors import Interrupted, SimrunnerError, TapeError
+from simrunner.errors import InputError, Interrupted, SimrunnerError, TapeError
 from simrunner.model.verdict import EXIT_CODE, Verdict
 from simrunner.report.campaign import closing_page, opening_page, resume_line
 from simrunner.runtime.performance import Request
-from simrunner.search.campaign import Campaign, campaign_in, check_given, check_same, identity_of, request_of
+from simrunner.search.campaign import Campaign, Kept, campaign_in, check_given, check_same, identity_of, kept_in, request_of
 from simrunner.search.coordinator import Assignment
 from simrunner.search.crew import Coordinator, crew_of, direct, greet, measured
 from simrunner.search.figures import Figures, Scale, document_of, figures_of, scale_in, scale_of
@@ -67,20 +66,29 @@ def resume(path: Path, given: Mapping[str, object], place: Place) -> int:
     `given` are arguments that must be those of the campaign.
     """
     with RunFolder.reopen(path) as folder:
-        campaign = campaign_in(folder)
+        kept = kept_in(folder)
+        campaign = kept.campaign
         check_given(campaign, given)
-        if folder.run()["status"] == COMPLETE:
+        if folder.run().get("status") == COMPLETE:
             return show(folder, as_json=place.as_json)
-        base = request_of(campaign, folder.run()["paths"])
+        scale_in(folder)  # before anything is started
+        base = _request_again(kept, path)
         check_same(folder, base)
         repair(folder.path)
         done = results_in(folder.path)
         with interruptible(), crew_of(_assignments(campaign, base, place, done, folder.fileno())) as crew:
             _check_major(campaign, greet(crew))
-            folder.update_run(status=RUNNING, sessions=folder.run()["sessions"] + 1)
+            folder.update_run(status=RUNNING, sessions=kept.sessions + 1)
             _say_opening(folder, campaign, base, scale_in(folder), place)
             error = _directed(crew, folder, campaign, done, place)
         return _conclude(folder, campaign, error, place)
+
+
+def _request_again(kept: Kept, path: Path) -> Request:
+    try:
+        return request_of(kept.campaign, kept.paths)
+    except InputError as error:
+        raise TapeError(f"cannot be resumed, its design or workload is gone or changed: {error}", place=path) from error
 
 
 def show(folder: RunFolder, *, as_json: bool) -> int:
@@ -124,8 +132,8 @@ def _directed(
     crew: Sequence[Coordinator], folder: RunFolder, campaign: Campaign, done: Sequence[ScheduleResult], place: Place
 ) -> SimrunnerError | None:
     """Have the schedules run. Returns what ended them early."""
-    run, scale = folder.run(), scale_in(folder)
-    orders = Begin(str(folder.path), run["started"], run["sessions"] - 1, scale.steps)
+    kept, scale = kept_in(folder), scale_in(folder)
+    orders = Begin(str(folder.path), kept.started, kept.sessions - 1, scale.steps)
     try:
         with _progress(_most(campaign, scale), done, quiet=place.as_json) as told:
             direct(crew, orders, campaign.budget, done, told)
@@ -169,7 +177,7 @@ def _exit_code(figures: Figures) -> int:
 
 
 def _say_opening(folder: RunFolder, campaign: Campaign, base: Request, scale: Scale, place: Place) -> None:
-    server = Server(campaign.postgres, folder.run()["postgres"]["version"])
+    server = kept_in(folder).postgres
     say_page(opening_page(campaign, base, server, scale, folder.path), err=place.as_json)
 
 

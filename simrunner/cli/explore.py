@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from simrunner.cli.run import MAJORS, settings_of
+from simrunner.cli.seconds import Seconds
 
 STRATEGIES = ("pct", "random", "round-robin", "delay-bounded", "exhaustive")
 ELSEWHERE = ("dsn", "jobs", "resume", "results", "as_json")
@@ -35,7 +36,7 @@ ELSEWHERE = ("dsn", "jobs", "resume", "results", "as_json")
 @click.option("--recovery", is_flag=True, help="exhaustive: interleave the recoverer's steps too.")
 @click.option("--recheck", is_flag=True, help="Run every schedule twice and fail at the first difference.")
 @click.option("--schedules", type=click.IntRange(1), help="Budget: so many schedules at most.  [default: 200; exhaustive: 20000]")
-@click.option("--seconds", type=click.FloatRange(0, min_open=True), help="Budget: begin no schedule after so many seconds.")
+@click.option("--seconds", type=Seconds(0, min_open=True), help="Budget: begin no schedule after so many seconds.")
 @click.option("--steps", type=click.IntRange(1), help="Budget: begin no schedule after so many steps.")
 @click.option("--stop-at-first", is_flag=True, help="Begin no schedule after the first violation.")
 @click.option(

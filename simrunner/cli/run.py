@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from simrunner.cli.seconds import Seconds
 from simrunner.errors import WorkloadError
 
 MAJORS = ("18", "16")
@@ -30,7 +31,7 @@ MAJORS = ("18", "16")
 @click.option(
     "--results", type=click.Path(file_okay=False, path_type=Path), default="results", show_default=True, help="Keep runs here."
 )
-@click.option("--pace", type=click.FloatRange(0), default=0.0, metavar="SECONDS", help="Wait so long before each step.")
+@click.option("--pace", type=Seconds(0, 3600), default=0.0, metavar="SECONDS", help="Wait so long before each step.")
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 def run(  # noqa: PLR0917 - click passes them by name
     workload: str,
@@ -76,5 +77,7 @@ def settings_of(words: Iterable[str]) -> dict[str, str]:
             raise WorkloadError(f"--set {word}: expected KEY=VALUE, such as --set safety.rounds=20")
         if key.strip() in settings:
             raise WorkloadError(f"--set {word}: {key.strip()} is set twice")
+        if not word.isprintable():  # among others bytes that are not UTF-8
+            raise WorkloadError(f"--set {word}: holds a character that cannot be shown")
         settings[key.strip()] = value.strip()
     return settings

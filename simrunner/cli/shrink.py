@@ -6,12 +6,14 @@ from pathlib import Path
 
 import click
 
+from simrunner.cli.seconds import Seconds
+
 
 @click.command()
 @click.argument("folder", metavar="RUN", type=click.Path(path_type=Path))
 @click.option(
     "--seconds",
-    type=click.FloatRange(0, min_open=True),
+    type=Seconds(0, min_open=True),
     default=60.0,
     show_default=True,
     help="Try nothing more after so long; the next shrink of the run goes on from there.",

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+import msgspec
 from rich.console import Console
 
 from simrunner.cli.replay import check_major, server_of
@@ -62,7 +63,7 @@ def shrink_run(path: Path, seconds: float, dsn: str | None, *, quiet: bool) -> M
             tried = Tried(original.path, f"{request.design.sha256} {request.workload.sha256} {sha256} {cluster.major}")
             with _progress(quiet=quiet) as told:
                 bounded = partial(shrink, request, tried=tried, seconds=seconds, told=told, sha256=sha256)
-                shrunk, smallest = _search(request, original.run()["paths"]["workload"], cluster, bounded)
+                shrunk, smallest = _search(request, str(Path(request.workload.path).resolve()), cluster, bounded)
             folder = _write(original, smallest, shrunk, cluster)
         except Interrupted as error:
             error.add_note("What was tried is kept: the same command goes on from there")
@@ -80,10 +81,18 @@ def _check(original: RunFolder, path: Path) -> str | None:
         raise RunFolderError(f"is {status}: only a run that reached its end can be shrunk", place=path)
     if not (original.path / VERDICT_JSON).exists():
         return None
-    document = original.read_json(VERDICT_JSON)
-    if document.get("mode") == "stepped" and document.get("verdict") != Verdict.VIOLATED.value:
-        raise RunFolderError(f"is {document.get('verdict')}: there is no violation to shrink", place=path)
-    return str(document["history_sha256"]) if "history_sha256" in document else None
+    judged: _Judged = files.read_json(original.path / VERDICT_JSON, _Judged)
+    if judged.mode == "stepped" and judged.verdict is not Verdict.VIOLATED:
+        raise RunFolderError(f"is {judged.verdict}: there is no violation to shrink", place=path)
+    return judged.history_sha256
+
+
+class _Judged(msgspec.Struct):
+    """Of verdict.json: what a shrink asks for."""
+
+    mode: str
+    verdict: Verdict
+    history_sha256: str
 
 
 def _search(request: Request, workload: str, cluster: Cluster, search: Callable[[Trials], Shrunk]) -> tuple[Shrunk, Request]:

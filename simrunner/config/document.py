@@ -43,6 +43,10 @@ class Document:
             line = re.search(r"\(at line (\d+), ", str(error))
             place = f"{self.place}:{line[1]}" if line else self.place
             raise self.failure(f"not valid TOML: {error}", place=place) from error
+        except RecursionError as error:
+            raise self.failure("not valid TOML: its lists or tables are nested too deeply", place=self.place) from error
+        except ValueError as error:  # a number that Python does not convert: it would take for ever
+            raise self.failure(f"not valid TOML: {str(error).partition(';')[0]}", place=self.place) from error
 
     def convert(self, data: dict[str, Any], shape: type[_T]) -> _T:
         """Return `data` as `shape`, a msgspec.Struct. Raises `failure` that names key, line and what was expected."""

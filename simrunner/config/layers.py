@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from simrunner.config.document import Document
 from simrunner.config.hints import suggestion
-from simrunner.config.lookup import Library, find, read_text
+from simrunner.config.lookup import Library, file_at, find, read_text
 from simrunner.config.operation import SqlFile
 from simrunner.config.place import shown
 from simrunner.errors import DesignError
@@ -75,8 +75,8 @@ def _base(document: Document, own: Mapping[str, Any], folder: Path, library: Lib
     if not isinstance(name, str) or not name:
         raise document.error(("extends",), "extends: expected the name or the path of a design")
     for place in (folder, *folder.parents):
-        if (file := library.file_of(place, name)).is_file():
-            return file.resolve()
+        if (file := file_at(library, place, name)) is not None:
+            return file
     try:
         return find(library, name)[1]
     except DesignError as error:
@@ -85,8 +85,9 @@ def _base(document: Document, own: Mapping[str, Any], folder: Path, library: Lib
 
 def _joined_files(document: Document, own: Mapping[str, Any], folder: Path, below: Mapping[str, SqlFile]) -> dict[str, SqlFile]:
     added = {path.stem: _sql_file(path, folder) for path in sorted(folder.glob("*.sql"))}
-    removed = own.get("removes", ())
-    _check_removed(document, removed if isinstance(removed, list) else [], added, below)
+    removed = own.get("removes")
+    removed = removed if isinstance(removed, list) else []  # anything else is told when the file gets its shape
+    _check_removed(document, removed, added, below)
     kept = {name: _seen_from(file, folder, Path(file.place)) for name, file in below.items() if name not in removed}
     together = {**kept, **added}
     return {name: together[name] for name in OPERATIONS if name in together}

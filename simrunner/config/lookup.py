@@ -47,10 +47,27 @@ def find(library: Library, name_or_path: str) -> tuple[str, Path]:
     """
     places = [Path(), *roots(library)] if name_or_path else []
     for place in places:
-        file = library.file_of(place, name_or_path).resolve()
-        if file.is_file():
+        if (file := file_at(library, place, name_or_path)) is not None:
+            _refuse_unwritable(library, str(file))
             return _name_of(library, file), file
     raise library.failure(_not_found(library, name_or_path))
+
+
+def file_at(library: Library, place: Path, name: str) -> Path | None:
+    """Return the file that a name stands for in a folder, without links; None where there is none."""
+    try:
+        file = library.file_of(place, name).resolve()
+        return file if file.is_file() else None
+    except (OSError, ValueError, RuntimeError):  # a name that no file can have, and links in a circle
+        return None
+
+
+def _refuse_unwritable(library: Library, path: str) -> None:
+    """Refuse a path with bytes that are not UTF-8: no JSON of a run could name it."""
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise library.failure("the path is not UTF-8; rename it", place=path) from None
 
 
 def files(library: Library) -> dict[str, Path]:
@@ -64,8 +81,18 @@ def entries(library: Library) -> list[Entry]:
     return [Entry(name, _title(file)) for name, file in files(library).items()]
 
 
+def is_there(path: str) -> bool:
+    """Whether a path leads to something. One that no file can have does not."""
+    try:
+        return Path(path).exists()
+    except OSError:  # too long
+        return False
+
+
 def read_text(path: Path, failure: type[InputError]) -> str:
     """Return a file's text with its line breaks as they are. Raises `failure` if it cannot be read or is not UTF-8."""
+    if path.exists() and not path.is_file():  # a pipe would be waited for
+        raise failure("is not a file", place=shown(path))
     try:
         return path.read_bytes().decode()
     except UnicodeDecodeError as error:
@@ -77,7 +104,7 @@ def read_text(path: Path, failure: type[InputError]) -> str:
 def _title(file: Path) -> str:
     try:
         return str(tomllib.loads(file.read_text(encoding="utf-8")).get("title", ""))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         return f"(cannot be read: {error})"
 
 
@@ -91,6 +118,5 @@ def _name_of(library: Library, file: Path) -> str:
 
 def _not_found(library: Library, name: str) -> str:
     where = " and ".join(shown(root) for root in roots(library)) or "no folder"
-    path = library.file_of(Path(), name)
-    absent = f"; {path} does not exist" if name and Path(name).exists() else ""
+    absent = f"; {library.file_of(Path(), name)} does not exist" if name and is_there(name) else ""
     return f"no {library.noun} {name!r} (looked in {where}){absent}; {suggestion(name, files(library))}"

@@ -8,8 +8,11 @@ from simrunner.model.design import Design, OperationSource, Statement
 
 
 def shown(path: Path) -> str:
-    """Return the path as messages show it: relative to the working directory where it lies inside, else absolute."""
-    absolute, here = path.resolve(), Path.cwd().resolve()
+    """Return the path as messages show it: relative to the working directory where it lies inside, else absolute.
+
+    A link is shown as itself, not as what it leads to.
+    """
+    absolute, here = path.parent.resolve() / path.name, Path.cwd().resolve()
     return str(absolute.relative_to(here) if absolute.is_relative_to(here) else absolute)
 
 

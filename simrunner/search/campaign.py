@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import structs
+from msgspec import Meta, structs
 
 from simrunner import __version__
+from simrunner.analysis.facts import Server
+from simrunner.config.lookup import is_there
 from simrunner.errors import InputError, RunFolderError, TapeError, WorkloadError
 from simrunner.runtime.performance import Request
 from simrunner.search.request import prepare
@@ -18,18 +19,20 @@ from simrunner.store.folder import RunFolder
 from simrunner.strategies.registry import StrategyOptions
 
 EXHAUSTIVE = "exhaustive"
-STRATEGIES = ("pct", "random", "round-robin", "delay-bounded", EXHAUSTIVE)
 SCHEDULES, EXHAUSTIVE_SCHEDULES = 200, 20_000
 """The usual budgets."""
+
+
+Positive = Annotated[int, Meta(ge=1)]
 
 
 class Budget(msgspec.Struct, frozen=True):
     """When a campaign ends. None: no such bound."""
 
-    schedules: int = SCHEDULES
-    seconds: float | None = None
+    schedules: Positive = SCHEDULES
+    seconds: Annotated[float, Meta(gt=0)] | None = None
     """No schedule is begun later; counted anew when a campaign is resumed."""
-    steps: int | None = None
+    steps: Positive | None = None
     """No schedule is begun once so many steps were taken."""
     stop_at_first: bool = False
     """No schedule is begun once an invariant was found violated."""
@@ -44,14 +47,14 @@ class Campaign(msgspec.Struct, frozen=True):
     """Name or path."""
     settings: dict[str, str] = {}
     """--set values by key."""
-    seed: int = 1
+    seed: Annotated[int, Meta(ge=0)] = 1
     """Each schedule has a seed of its own, made from this one."""
-    strategy: str = "pct"
-    depth: int = 3
+    strategy: Literal["pct", "random", "round-robin", "delay-bounded", "exhaustive"] = "pct"
+    depth: Annotated[int, Meta(ge=1, le=20)] = 3
     """pct: the schedules look for bugs of depth 1 to this, in turn."""
-    delays: int = 2
+    delays: Annotated[int, Meta(ge=0, le=100)] = 2
     """delay-bounded: delays in one schedule."""
-    kills: int = 1
+    kills: Annotated[int, Meta(ge=0, le=5)] = 1
     """Most kills in one schedule."""
     faults: tuple[str, ...] = ("kill",)
     """Kinds of faults; of each schedule a subset of those that are no kills, each once."""
@@ -77,7 +80,7 @@ def request_of(campaign: Campaign, paths: Mapping[str, str] | None = None) -> Re
 
     Raises DesignError, or WorkloadError for a scripted workload too: there is nothing to explore in it.
     """
-    where = {name: path for name, path in (paths or {}).items() if Path(path).exists()}
+    where = {name: path for name, path in (paths or {}).items() if is_there(path)}
     workload, design = where.get("workload", campaign.workload), where.get("design", campaign.design)
     plain = prepare(workload, design, campaign.settings, seed=campaign.seed, mode="stepped", strategy=None)
     if plain.workload.script:
@@ -91,12 +94,29 @@ def identity_of(request: Request) -> Identity:
     return Identity(__version__, request.design.sha256, request.workload.sha256)
 
 
-def campaign_in(folder: RunFolder) -> Campaign:
-    """Return the campaign of a folder. Raises RunFolderError if it is none."""
+class Kept(msgspec.Struct, frozen=True):
+    """What run.json keeps of a campaign."""
+
+    campaign: Campaign
+    started: str
+    sessions: Positive
+    """Commands that have worked on it."""
+    postgres: Server
+    paths: dict[str, str] = {}
+    """From where design and workload were read."""
+
+
+def kept_in(folder: RunFolder) -> Kept:
+    """Return what the folder of a campaign keeps of it. Raises RunFolderError if it is none."""
     if not is_campaign(folder):
         raise RunFolderError("is no campaign of `simrunner explore`", place=folder.path)
-    campaign: Campaign = _converted(folder, folder.run()["campaign"], Campaign)
-    return campaign
+    kept: Kept = _converted(folder, folder.run(), Kept)
+    return kept
+
+
+def campaign_in(folder: RunFolder) -> Campaign:
+    """Return the campaign of a folder. Raises RunFolderError if it is none."""
+    return kept_in(folder).campaign
 
 
 def is_campaign(folder: RunFolder) -> bool:

@@ -15,7 +15,7 @@ from simrunner.model.tape import KILL
 from simrunner.model.verdict import Verdict
 from simrunner.runtime.actors import lanes_of
 from simrunner.runtime.performance import Request
-from simrunner.search.campaign import EXHAUSTIVE, Campaign
+from simrunner.search.campaign import EXHAUSTIVE, Campaign, Positive
 from simrunner.search.findings import firsts
 from simrunner.store import files
 from simrunner.store.folder import RunFolder
@@ -31,8 +31,8 @@ DEPTHS = (1, 2, 3)
 class Scale(msgspec.Struct, frozen=True):
     """What was known before the first schedule; `run.json` keeps it under `scale`."""
 
-    actors: int
-    steps: int
+    actors: Positive
+    steps: Positive
     """Of the longest of a few round-robin schedules: the k of PCT."""
     interleavings: int | None
     """Schedules of an exhaustive search as counted from one round-robin schedule; None: not counted."""
@@ -169,9 +169,28 @@ def _explanation(place: Path, cause: str) -> str:
     """The sentences of the root cause in a finding's verdict.json; none yet where the campaign was killed."""
     if not (place / VERDICT_JSON).exists():
         return "not analyzed yet"
-    document: dict[str, Any] = files.read_json(place / VERDICT_JSON)
-    rows = document["invariants"]
-    return next(str(row["first_violation"]["explanation"]) for row in rows if row["name"] == cause)
+    document: _Document = files.read_json(place / VERDICT_JSON, _Document)
+    told = [row.first_violation.explanation for row in document.invariants if row.name == cause and row.first_violation]
+    return told[0] if told else "not in its verdict.json any more"
+
+
+class _Violation(msgspec.Struct):
+    """Of verdict.json: what is told of a violation here."""
+
+    explanation: str
+
+
+class _Row(msgspec.Struct):
+    """Of verdict.json: an invariant."""
+
+    name: str
+    first_violation: _Violation | None
+
+
+class _Document(msgspec.Struct):
+    """A verdict.json."""
+
+    invariants: tuple[_Row, ...]
 
 
 def _probability(campaign: Campaign, scale: Scale, known: Sequence[ScheduleResult]) -> dict[str, float]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from simrunner.config import load_design, load_workload
+from simrunner.config.lookup import is_there
 from simrunner.errors import InputError, TapeError
 from simrunner.model.design import Design
 from simrunner.model.event import CANONICAL, Event
@@ -67,7 +68,7 @@ def _load(setup: Setup, paths: Mapping[str, Any], place: Path) -> tuple[Design, 
 
 def _where(name: str, path: object) -> str:
     """The path from which it was read, if it is still there: a name means something else in another working directory."""
-    return path if isinstance(path, str) and Path(path).exists() else name
+    return path if isinstance(path, str) and is_there(path) else name
 
 
 def _check_same(what: str, name: str, then: str, now: str, place: Path) -> None:

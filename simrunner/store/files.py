@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -69,16 +70,26 @@ def write_json(path: Path, document: object, *, indent: int = 2, durable: bool =
 
 def read_bytes(path: Path) -> bytes:
     """Return a file's content. Raises RunFolderError where it cannot be read."""
-    try:
+    with reading(path):
         return path.read_bytes()
-    except OSError as error:
-        raise RunFolderError(f"cannot be read ({error.strerror})", place=path) from error
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Turn what keeps `path` from being read in the block into RunFolderError; what is no file is refused: a pipe would wait."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise RunFolderError("cannot be read: it is not a file", place=path)
+        yield
+    except (OSError, ValueError) as error:  # ValueError: a character with code 0 in the path
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise RunFolderError(f"cannot be read ({reason})", place=path) from error
 
 
 def read_json(path: Path, of_type: type[T] | Any = Any) -> T:
     """Return a JSON file's content as `of_type`. Raises RunFolderError for a missing, truncated or wrongly typed file."""
     try:
         value: T = msgspec.json.decode(read_bytes(path), type=of_type)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise RunFolderError(f"is truncated or not what simrunner wrote ({error})", place=path) from error
     return value

@@ -49,7 +49,7 @@ class RunFolder:
         that cannot be opened. A name that is taken gets `-2`, `-3`, ...
         `records=False`: it will hold other runs and has no events of its own. Raises RecordingFailed.
         """
-        parent = results.resolve() / workload.replace("/", "-")
+        parent = results.resolve() / _folder_name(workload)
         folder = cls._draft(parent, workload, design, seed, started, records=records)
         moment = started.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
         with files.recording(parent):
@@ -106,7 +106,10 @@ class RunFolder:
     def reopen(cls, path: Path) -> Self:
         """Open and lock the folder of a run that is to go on. Raises RunFolderError as `open` does, and if it is running."""
         folder = cls.open(path)
-        descriptor = os.open(folder.path / RUN_LOCK, os.O_RDWR)
+        try:
+            descriptor = os.open(folder.path / RUN_LOCK, os.O_RDWR)
+        except OSError as error:
+            raise RunFolderError(f"cannot go on ({error.strerror})", place=folder.path / RUN_LOCK) from error
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -177,7 +180,7 @@ class RunFolder:
         if self._lock is not None:
             return True
         try:
-            descriptor = os.open(self.path / RUN_LOCK, os.O_RDONLY)
+            descriptor = os.open(self.path / RUN_LOCK, os.O_RDONLY | os.O_NONBLOCK)
         except OSError:
             return False
         try:
@@ -187,6 +190,12 @@ class RunFolder:
         finally:
             os.close(descriptor)
         return False
+
+
+def _folder_name(workload: str) -> str:
+    """A name without slashes, and none that means the folder itself or the one above: a workload may lie in `...toml`."""
+    name = workload.replace("/", "-")
+    return name.replace(".", "-") if name in (".", "..") else name
 
 
 def _new_draft(parent: Path) -> Path:

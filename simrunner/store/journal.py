@@ -124,7 +124,7 @@ def stream_journal(path: Path, recorded: Recorded) -> Iterator[Event]:
                 _keep(record_decoder.decode(line), recorded)
                 continue
             event = event_decoder.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, KeyError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, KeyError) as error:
             raise RunFolderError(f"is damaged: {error}", place=f"{path}:{number}") from error
         if event.seq != expected_seq:
             raise RunFolderError(f"is damaged: event {event.seq} follows {expected_seq - 1}", place=f"{path}:{number}")
@@ -133,11 +133,8 @@ def stream_journal(path: Path, recorded: Recorded) -> Iterator[Event]:
 
 
 def _whole_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    try:
-        with path.open("rb") as lines:
-            yield from _without_torn_tail(enumerate(lines, 1))
-    except OSError as error:
-        raise RunFolderError(f"cannot be read ({error.strerror})", place=path) from error
+    with files.reading(path), path.open("rb") as lines:
+        yield from _without_torn_tail(enumerate(lines, 1))
 
 
 def _without_torn_tail(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[int, bytes]]:

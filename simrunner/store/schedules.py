@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Annotated, TypeVar
 
 import msgspec
 
@@ -18,6 +19,7 @@ from simrunner.model.event import Event
 from simrunner.store import files
 
 _LENGTH_BYTES = 4
+_T = TypeVar("_T")
 
 
 class ScheduleResult(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -27,7 +29,7 @@ class ScheduleResult(msgspec.Struct, frozen=True, omit_defaults=True):
     """Its number in the campaign, from 0."""
     seed: int
     verdict: str
-    root_cause: str | None
+    root_cause: Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z-]*$")] | None
     sha256: str
     """Of its history."""
     steps: int
@@ -80,7 +82,7 @@ def results_in(folder: Path) -> list[ScheduleResult]:
 
 def by_part(folder: Path) -> dict[int, list[ScheduleResult]]:
     """Return the finished schedules of each part, in the order in which they ended. Raises RunFolderError for a damaged line."""
-    paths = {_part_of(path): path for path in folder.glob("schedules-*.jsonl")}
+    paths = {_part_of(path): path for path in folder.glob("schedules-*.jsonl") if path.stem.rpartition("-")[2].isdecimal()}
     return {part: _results(paths[part]) for part in sorted(paths)}
 
 
@@ -97,25 +99,33 @@ def repair(folder: Path) -> None:
 def records_of(path: Path) -> Iterator[tuple[int, list[Event]]]:
     """Yield (schedule, events) of every whole record of a file of events."""
     decoder = msgspec.msgpack.Decoder(tuple[int, list[Event]])
-    with path.open("rb") as file:
+    with files.reading(path), path.open("rb") as file:
         while len(head := file.read(_LENGTH_BYTES)) == _LENGTH_BYTES:
             length = int.from_bytes(head, "big")
             if len(record := file.read(length)) < length:
                 return
-            yield decoder.decode(record)
+            yield _decoded(decoder, record, path)
 
 
 def _finished_bytes(path: Path, finished: frozenset[int]) -> int:
     """Length of the records up to the first whose schedule has no line: only the last can be one."""
+    decoder = msgspec.msgpack.Decoder(tuple[int, msgspec.Raw])
     length = 0
-    with path.open("rb") as file:
+    with files.reading(path), path.open("rb") as file:
         while len(head := file.read(_LENGTH_BYTES)) == _LENGTH_BYTES:
             size = int.from_bytes(head, "big")
             record = file.read(size)
-            if len(record) < size or msgspec.msgpack.decode(record)[0] not in finished:
+            if len(record) < size or _decoded(decoder, record, path)[0] not in finished:
                 break
             length += _LENGTH_BYTES + size
     return length
+
+
+def _decoded(decoder: msgspec.msgpack.Decoder[_T], record: bytes, path: Path) -> _T:
+    try:
+        return decoder.decode(record)
+    except msgspec.DecodeError as error:
+        raise RunFolderError(f"is damaged ({error}); the campaign cannot be read", place=path) from error
 
 
 def _results(path: Path) -> list[ScheduleResult]:

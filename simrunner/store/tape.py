@@ -85,7 +85,7 @@ def read_tape(path: Path) -> Tape:
         document = msgspec.json.decode(files.read_bytes(path))
     except RunFolderError as error:
         raise TapeError(str(error)) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise TapeError(f"is truncated or not JSON ({error})", place=path) from error
     _check_schema(document, path)
     try:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+import msgspec
 
 from simrunner.errors import RunFolderError
 from simrunner.report.acceptance.acceptance import Acceptance
@@ -63,7 +65,8 @@ def verify(folder: RunFolder) -> tuple[str, ...]:
         return (f"{EVIDENCE}/{MANIFEST} is missing: nothing vouches for the evidence",)
     if folder.run().get(SUM_KEY) != sha256_of(place / MANIFEST):
         return (f"{EVIDENCE}/{MANIFEST} is not the one that the acceptance wrote",)
-    sums: dict[str, str] = files.read_json(place / MANIFEST)["files"]
+    manifest: Manifest = files.read_json(place / MANIFEST, Manifest)
+    sums = manifest.files
     found = [_compared(place / name, total) for name, total in sums.items()]
     extra = sorted(each.name for each in place.iterdir() if each.name not in sums and each.name != MANIFEST)
     return (*(line for line in found if line), *(f"{EVIDENCE}/{name} is not in the manifest" for name in extra))
@@ -76,18 +79,18 @@ def _compared(path: Path, total: str) -> str | None:
         return f"{EVIDENCE}/{path.name} is missing"
 
 
-class Manifest(NamedTuple):
+class Manifest(msgspec.Struct, frozen=True):
     """What a manifest keeps, as far as it is compared."""
 
     decision: str | None
     """None: there is no manifest that can be read."""
-    files: tuple[str, ...]
+    files: dict[str, str]
+    """Name -> SHA-256."""
 
 
 def read_manifest(folder: RunFolder) -> Manifest:
     """Return the decision and the files that the manifest keeps."""
     try:
-        document: dict[str, Any] = files.read_json(folder.path / EVIDENCE / MANIFEST)
-        return Manifest(str(document["decision"]), tuple(document["files"]))
-    except (RunFolderError, KeyError, TypeError):
-        return Manifest(None, ())
+        return files.read_json(folder.path / EVIDENCE / MANIFEST, Manifest)
+    except RunFolderError:
+        return Manifest(None, {})

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta
 
 from simrunner.model.design import Design
 from simrunner.model.operations import OPERATIONS, is_offered
@@ -25,7 +27,7 @@ NO_PROSE = Prose("", "", "", "", "")
 class Part:
     """One run of the acceptance, as the accept run's run.json keeps it under `parts`."""
 
-    name: str
+    name: Annotated[str, Meta(pattern=r"^\w[\w.-]*$")]
     """Its folder below `experiments/`."""
     experiment: str
     workload: str

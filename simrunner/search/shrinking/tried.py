@@ -43,7 +43,7 @@ def _answers(path: Path, head: bytes) -> list[tuple[bytes, bool]]:
     """Read the answers of a file to the same question; a torn last line is left out."""
     if not path.exists():
         return []
-    first, *lines = path.read_bytes().split(b"\n")[:-1] or [b""]
+    first, *lines = files.read_bytes(path).split(b"\n")[:-1] or [b""]
     return [_pair(line) for line in lines if line[:2] in (b"+ ", b"- ")] if first == head else []
 
 
