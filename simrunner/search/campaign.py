@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, structs
@@ -49,7 +49,7 @@ class Campaign(msgspec.Struct, frozen=True):
     """--set values by key."""
     seed: Annotated[int, Meta(ge=0)] = 1
     """Each schedule has a seed of its own, made from this one."""
-    strategy: Literal["pct", "random", "round-robin", "delay-bounded", "exhaustive"] = "pct"
+    strategy: Annotated[str, Meta(pattern="^(pct|random|round-robin|delay-bounded|exhaustive)$")] = "pct"
     depth: Annotated[int, Meta(ge=1, le=20)] = 3
     """pct: the schedules look for bugs of depth 1 to this, in turn."""
     delays: Annotated[int, Meta(ge=0, le=100)] = 2
