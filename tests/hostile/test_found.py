@@ -145,7 +145,7 @@ def test_seconds_that_no_clock_counts(words: str, seconds: str) -> None:
         called(*words.split(), seconds, "--dsn", NOWHERE)
 
 
-CAMPAIGN = {
+CAMPAIGN: dict[str, Any] = {
     "kind": "campaign",
     "status": "interrupted",
     "started": "2026-09-22T06:00:00+00:00",
@@ -240,13 +240,9 @@ def test_a_manifest_that_is_none(manifest: object, run: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../other", "/other", "..", ""])
 def test_parts_of_an_acceptance_lie_in_its_folder(name: str, run: Path) -> None:
-    part = {
-        **dict.fromkeys(("experiment", "workload", "file", "role", "design", "mode", "title"), "x"),
-        "violates": None,
-        "missing": [],
-        "prose": dict.fromkeys(("documented", "page", "hypothesis", "procedure"), ""),
-    }
-    part["prose"]["accepted_when"] = ""
+    part: dict[str, Any] = dict.fromkeys(("experiment", "workload", "file", "role", "design", "mode", "title"), "x")
+    prose = dict.fromkeys(("documented", "page", "hypothesis", "procedure", "accepted_when"), "")
+    part |= {"violates": None, "missing": [], "prose": prose}
     assert parts_from(changed(run, parts=[{**part, "name": "smoke--rounds"}]))
     with pytest.raises(RunFolderError, match="regex"):
         parts_from(changed(run, parts=[{**part, "name": name}]))
