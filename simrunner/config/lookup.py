@@ -92,7 +92,7 @@ def is_there(path: str) -> bool:
 def read_text(path: Path, failure: type[InputError]) -> str:
     """Return a file's text with its line breaks as they are. Raises `failure` if it cannot be read or is not UTF-8."""
     if path.exists() and not path.is_file():  # a pipe would be waited for
-        raise failure("is not a file", place=shown(path))
+        raise failure("cannot be read: it is not a file", place=shown(path))
     try:
         return path.read_bytes().decode()
     except UnicodeDecodeError as error:

@@ -58,7 +58,7 @@ class Plan:
 def read_plan(path: Path) -> Plan:
     """Read and check a spec. Raises InputError with `file:line:column` for whatever is wrong with it."""
     if path.exists() and not path.is_file():  # a pipe would be waited for
-        raise InputError("is not a file", place=path)
+        raise InputError("cannot be read: it is not a file", place=path)
     try:
         data = path.read_bytes()
     except OSError as error:

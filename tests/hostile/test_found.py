@@ -83,9 +83,9 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path, run: Path) -> None:
     design = design_folder(tmp_path, {})
     for path in (design / "claim.sql", tmp_path / "a.spec"):
         os.mkfifo(path)
-    with pytest.raises(DesignError, match=r"claim\.sql: is not a file"):
+    with pytest.raises(DesignError, match=r"claim\.sql: cannot be read: it is not a file"):
         load_design(str(design))
-    with pytest.raises(InputError, match=r"a\.spec: is not a file"):
+    with pytest.raises(InputError, match=r"a\.spec: cannot be read: it is not a file"):
         read_plan(tmp_path / "a.spec")
     for name in ("names.json", "events/journal"):
         (run / name).unlink(missing_ok=True)
@@ -101,7 +101,7 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path, run: Path) -> None:
 def test_a_link_is_named_and_not_what_it_leads_to(tmp_path: Path) -> None:
     design = design_folder(tmp_path, {})
     (design / "claim.sql").symlink_to("/")
-    with pytest.raises(DesignError, match=r"^design/claim\.sql: is not a file"):
+    with pytest.raises(DesignError, match=r"^design/claim\.sql: cannot be read: it is not a file"):
         load_design(str(design))
 
 

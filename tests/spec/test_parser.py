@@ -114,5 +114,5 @@ def test_a_file_that_is_not_utf8_keeps_its_bytes(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nowhere\.spec: cannot be read: No such file"):
         read_plan(tmp_path / "nowhere.spec")
-    with pytest.raises(InputError, match="cannot be read: Is a directory"):
+    with pytest.raises(InputError, match="cannot be read: it is not a file"):
         read_plan(tmp_path)
