@@ -158,7 +158,7 @@ class Part:
             return self._theatre.play(request, number)
         again = self._source.request(number) or request  # a decider is used up by a run
         played, second = self._theatre.play(request, number), self._theatre.play(again, number)
-        if played.final is not None and second.final is not None:
+        if played.verdict is not None and second.verdict is not None:  # else somebody died by himself: luck, and told as such
             _compare(played, second)
         taken_us = played.result.duration_us + second.result.duration_us
         return played._replace(result=structs.replace(played.result, duration_us=taken_us))
