@@ -12,7 +12,7 @@ from simrunner.checkers.wording import judged
 from simrunner.history.history import History
 from simrunner.history.ownership import is_claim
 from simrunner.model.design import Policies, Promises
-from simrunner.model.event import Event
+from simrunner.model.event import SERVER, Event
 from simrunner.model.verdict import Finding, Judgement
 
 NAME = "attempts-accounted"
@@ -58,6 +58,9 @@ class _Account:
 def _judge(job: int, changes: tuple[Event, ...], maximum: int | None, executed: bool, history: History) -> Iterator[Finding]:
     account = _Account(changes[0].attempt or 0)
     for event in changes:
+        if event.actor == SERVER:  # claims that a crash undid have taken what they counted along
+            account.charged = account.charged if event.attempt is None else event.attempt - account.base
+            continue
         claimed = event.kind == "transition" and is_claim(event, account.generation)
         if maximum is not None:
             yield from _against_maximum(event, account, maximum, claimed=claimed, executed=executed)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from simrunner.checkers.wording import judged
 from simrunner.history.context import AuditRow
 from simrunner.history.history import History
-from simrunner.model.event import Event
+from simrunner.model.event import SERVER, Event
 from simrunner.model.job import JobRow, JobState
 from simrunner.model.verdict import Finding, Judgement
 
@@ -62,11 +62,23 @@ def _against_audit(audit: Sequence[AuditRow], history: History) -> Iterator[Find
     with_tokens = any(row.token is not None for row in audit)
     trails = _trails(audit)
     for job in [*history.changes, *(job for job in trails if job not in history.changes)]:
-        moves = [event for event in history.changes.get(job, ()) if _is_move(event, with_deletions)]
+        moves = [event for event in _surviving(history.changes.get(job, ())) if _is_move(event, with_deletions)]
         recorded = [_shown(_move(event), with_attempts, with_tokens) for event in moves]
         audited = [_shown(move, with_attempts, with_tokens) for move in trails.get(job, ())]
         if recorded != audited:
             yield _trail_finding(job, moves, recorded, audited, history)
+
+
+def _surviving(changes: Sequence[Event]) -> list[Event]:
+    """Leave out what a crash of the server undid: the trail has lost it too."""
+    kept: list[Event] = []
+    for event in changes:
+        if event.actor != SERVER:
+            kept.append(event)
+            continue
+        while kept and (kept[-1].to_state, kept[-1].attempt) != (event.to_state, event.attempt):
+            kept.pop()
+    return kept
 
 
 def _trails(audit: Sequence[AuditRow]) -> dict[int, list[Move]]:

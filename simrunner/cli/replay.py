@@ -36,12 +36,14 @@ def replay(folder: Path, dsn: str | None, results: Path, as_json: bool) -> int:
     """
     from simrunner.cli.playing import play_and_seal
     from simrunner.search.replay import read
+    from simrunner.search.request import check_server
     from simrunner.store.folder import RUNNING, RunFolder
 
     original = RunFolder.open(folder)
     if original.status() == RUNNING:
         raise TapeError("is still running; wait for its end", place=folder)
     tape, request = read(original)
+    check_server(request.workload, dsn)
     played = play_and_seal(
         request, server_of(tape, dsn), results, quiet=as_json, check=lambda cluster: check_major(tape, cluster)
     )

@@ -53,11 +53,12 @@ def run(  # noqa: PLR0917 - click passes them by name
     from simrunner.cli.output import say
     from simrunner.cli.playing import play_and_seal
     from simrunner.search.play import server_for
-    from simrunner.search.request import prepare
+    from simrunner.search.request import check_server, prepare
 
     if dsn is not None and postgres is not None:
         raise click.UsageError("--postgres chooses the embedded server; with --dsn the server has its own version.")
     request = prepare(workload, design, settings_of(settings), seed=seed, mode=mode, strategy=strategy)
+    check_server(request.workload, dsn)
     server = server_for(dsn, int(postgres or MAJORS[0]))
     played = play_and_seal(request, server, results, pace_seconds=pace, quiet=as_json)
     if played.error is not None:

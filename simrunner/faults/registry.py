@@ -10,6 +10,7 @@ from simrunner.faults import (
     kill_in_statement,
     lose_connection,
     pause,
+    server_crash,
     terminate,
     terminate_backend,
 )
@@ -30,5 +31,6 @@ FAULTS: dict[str, Fault] = {
         failing_statement.STATEMENT,
         clock_skew.FAULT,
         clock_jump.FAULT,
+        server_crash.FAULT,
     )
 }

@@ -28,6 +28,7 @@ LOSE_COMMIT = "lose-commit"  # the connection of `actor` ends just before its st
 LOSE_ACK = "lose-ack"  # the connection of `actor` ends once its statement was sent
 ERROR_AT = "error-at"  # `actor` meets an error with SQLSTATE `detail` in place of its statement
 LOCK_TIMEOUT = "lock-timeout"  # the statement of `actor` gives up waiting for a lock
+SERVER_CRASH = "server-crash"  # crash the server and start it again, while an actor stands at `label`
 STATEMENT_TIMEOUT = "statement-timeout"  # a statement in place of that of `actor` takes too long
 SKEW = "clock-skew"  # the clock of `actor` is `amount` milliseconds ahead of the database's
 JUMP = "clock-jump"  # the virtual time goes `amount` milliseconds forward
@@ -51,6 +52,7 @@ FAULTS = (
     STATEMENT_TIMEOUT,
     SKEW,
     JUMP,
+    SERVER_CRASH,
 )
 """The commands that faults return."""
 

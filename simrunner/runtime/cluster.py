@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from psycopg.conninfo import make_conninfo
@@ -30,6 +30,9 @@ class Cluster:
     named: str | None = None
     """The empty database that the user named on purpose: runs use it instead of one that simrunner creates."""
     postmaster_pid: int | None = None
+    """Of the server as it was started first."""
+    crash: Callable[[], None] | None = field(default=None, repr=False, compare=False)
+    """Crash the server and start it again on the same data. None: it is not ours to crash."""
     slot: int = 0
     """Of an embedded server: commands that run at the same time have different ones."""
 

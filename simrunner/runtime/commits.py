@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from simrunner.model.event import OBSERVER
+from simrunner.model.event import OBSERVER, SERVER
 from simrunner.model.job import JobRow
 from simrunner.runtime.committed import Change, order_text
 from simrunner.runtime.truth import CommittedTransaction, RowChange
@@ -40,6 +40,15 @@ def record_until(world: World, last: tuple[int, int] | None) -> None:
     current = _current_rows(world, batch) if last is None and len(batch) == 1 else None
     for transaction in batch:
         _record(world, transaction, current)
+
+
+def record_restored(world: World) -> None:
+    """Read the whole state after a crash of the server, and record each job that is no longer as it was committed."""
+    world.unread.clear()
+    rows = {row.job: row for row in world.observer.all_jobs()}
+    for job in (*world.committed.rows, *sorted(rows.keys() - world.committed.rows.keys(), key=lambda job: (len(job), job))):
+        if world.committed.rows.get(job) != rows.get(job):
+            _record_job(world, world.committed.restore(job, rows.get(job)), {"actor": SERVER})
 
 
 def job_columns(world: World, change: Change) -> dict[str, Any]:

@@ -63,8 +63,14 @@ class Committed:
 
         `claimed`: the claim of the transaction that changed it had returned it. Then it is a claim whatever became of it.
         """
+        return self._take(job, new, 1 if claimed else _claims(self.rows.get(job), new))
+
+    def restore(self, job: str, new: JobRow | None) -> Change:
+        """Take a job's row as a crash of the server has left it: no claim, whatever it looks like."""
+        return self._take(job, new, 0)
+
+    def _take(self, job: str, new: JobRow | None, claims: int) -> Change:
         old = self.rows.get(job)
-        claims = 1 if claimed else _claims(old, new)
         generation = self.generations.get(job, 0) + claims
         self._move(old, new)
         if new is None:

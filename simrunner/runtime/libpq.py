@@ -46,6 +46,8 @@ class Reply(NamedTuple):
     """Command tag, e.g. `UPDATE 1`."""
     position: int | None = None
     """Character offset of an error in the statement, from 1."""
+    ended: bool = False
+    """The session has ended, whether or not libpq knows it yet."""
 
 
 def connect(conninfo: str) -> PGconn:
@@ -139,7 +141,7 @@ def _reply(connection: PGconn, send: Callable[[], PGresult]) -> Reply:
     try:
         result = send()
     except psycopg.OperationalError as error:  # the connection was lost before: libpq makes no result
-        return Reply(LOST, str(error), (), (), [], 0, "")
+        return Reply(LOST, str(error), (), (), [], 0, "", ended=True)
     status = result.status
     if status in (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK, pq.ExecStatus.EMPTY_QUERY):
         return _success(result)
@@ -175,6 +177,7 @@ def _failure(connection: PGconn, result: PGresult) -> Reply:
         0,
         "",
         int(position) if position else None,
+        state is None or result.error_field(field.SEVERITY_NONLOCALIZED) in (b"FATAL", b"PANIC"),
     )
 
 

@@ -101,6 +101,11 @@ class Observer:
         )
         self._expect(libpq.run(self.connection, sql))
 
+    def wal_writers(self) -> list[int]:
+        """The server's process that writes its log in the background."""
+        reply = self._expect(libpq.run(self.connection, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'"))
+        return [int(row[0] or 0) for row in reply.rows]
+
     def is_alive(self, pid: int) -> bool:
         """Whether a backend is still there: until it has left, it holds its locks."""
         return bool(self._run("alive", str(pid).encode()).rows)

@@ -19,7 +19,7 @@ from simrunner.model.job import JobRow
 from simrunner.model.tape import Decision
 from simrunner.model.view import ArmedFault
 from simrunner.model.workload import Workload
-from simrunner.runtime import actors, libpq, phases, process, setup, waking
+from simrunner.runtime import actors, crashing, libpq, phases, process, setup, waking
 from simrunner.runtime.committed import Committed
 from simrunner.runtime.messages import Role
 from simrunner.runtime.phases import Course
@@ -89,6 +89,10 @@ def _world(request: Request, stage: Stage, ledger: Ledger, pace: Callable[[], No
     def role(lane: Lane) -> Role:
         return Role(lane.actor, lane.incarnation, lane.program, request.seed)
 
+    def crash_server() -> None:
+        stage.crash()
+        world.observer, world.truth = stage.observer, stage.truth
+
     recorder.event("run", actor=OBSERVER, value="start")
     recorder.event("phase", actor=OBSERVER, value="setup")
     world = World(
@@ -104,6 +108,7 @@ def _world(request: Request, stage: Stage, ledger: Ledger, pace: Callable[[], No
         stage.cast,
         role,
         stage.dismiss,
+        crash_server,
         lambda who: libpq.connect(stage.database.conninfo(who)),
         pace,
         stage.database.can_signal_backends,
@@ -113,6 +118,7 @@ def _world(request: Request, stage: Stage, ledger: Ledger, pace: Callable[[], No
         coalesces=request.coalesce,
     )
     setup.record_seed(world)
+    crashing.keep_log_back(world)
     recorder.flush()
     return world
 
@@ -153,6 +159,8 @@ def _clean_up(world: World) -> None:
     # A second Ctrl-C must not leave processes behind.
     previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
+        with suppress(ServerError):  # it may be gone
+            crashing.let_log_go(world)
         _end_all(world)
         world.recorder.flush()
     finally:

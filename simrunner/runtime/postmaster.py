@@ -27,8 +27,10 @@ class StartFailed(ServerError):
     """The server process ended, or did not become ready in time."""
 
 
-def start(slot: Slot, data: Path, binaries: Path, settings: Mapping[str, str]) -> tuple[subprocess.Popen[bytes], Path]:
-    """Start the server and return its process and the folder of its socket. Raises StartFailed.
+def start(
+    slot: Slot, data: Path, binaries: Path, settings: Mapping[str, str], socket: Path | None = None
+) -> tuple[subprocess.Popen[bytes], Path]:
+    """Start the server and return its process and the folder of its socket, a new one unless it is given. Raises StartFailed.
 
     It shuts down at once (SIGQUIT) when this process dies. A fast shutdown (SIGINT) would wait for ever for a backend that is
     held by SIGSTOP; the crash recovery that the next start does instead takes milliseconds.
@@ -36,7 +38,7 @@ def start(slot: Slot, data: Path, binaries: Path, settings: Mapping[str, str]) -
     end_leftovers(slot)
     (data / "postmaster.pid").unlink(missing_ok=True)  # its pid may be another program's by now
     (data / "postgresql.auto.conf").unlink(missing_ok=True)  # ALTER SYSTEM of an earlier run
-    socket = make_socket_folder(slot)
+    socket = socket or make_socket_folder(slot)
     command = [str(binaries / "postgres"), "-D", str(data)]
     for name, value in {**settings, "unix_socket_directories": _quoted(socket), "cluster_name": cluster_name(slot)}.items():
         command += ["-c", f"{name}={value}"]
@@ -61,6 +63,19 @@ def stop(slot: Slot, process: subprocess.Popen[bytes]) -> None:
             process.wait(seconds)
             break
         _log.warning("PostgreSQL does not stop on %s after %g s; still running: %s", signum.name, seconds, _titles(slot))
+    process.kill()
+    process.wait()
+    end_leftovers(slot)
+
+
+def crash(slot: Slot, process: subprocess.Popen[bytes]) -> None:
+    """End the server at once, as a crash does: nothing is written any more. Returns when no process of the slot is left."""
+    process.send_signal(signal.SIGQUIT)
+    for pid in processes_of(slot):
+        _signal(pid, signal.SIGQUIT)  # before it goes on: one that is stopped must not do anything else first
+        _signal(pid, signal.SIGCONT)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(LIMITS.server_kill_seconds)
     process.kill()
     process.wait()
     end_leftovers(slot)

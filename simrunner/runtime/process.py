@@ -20,7 +20,6 @@ from pathlib import Path
 from time import monotonic
 from typing import NamedTuple, NoReturn
 
-from psycopg import pq
 from psycopg.pq.abc import PGconn
 
 from simrunner.errors import ServerError, StepStuck
@@ -147,17 +146,27 @@ def has_ended(pid: int, timeout_ms: float = 0.0) -> bool:
 
 def is_asleep(pid: int) -> bool:
     """Whether a process of this machine waits for something; one that runs, or could if it had a processor, does not."""
+    return _state_of(pid) != b"R"
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a process of this machine is stopped, or has ended."""
+    return _state_of(pid) in (b"T", b"")
+
+
+def _state_of(pid: int) -> bytes:
+    """State of a process (proc(5), field 3); empty if there is none."""
     try:
         descriptor = os.open(f"/proc/{pid}/stat", os.O_RDONLY)  # a tenth of the cost of Path.read_text
     except OSError:
-        return True
+        return b""
     try:
         text = os.read(descriptor, _STAT_BYTES)
     except OSError:
-        return True
+        return b""
     finally:
         os.close(descriptor)
-    return text.rpartition(b")")[2][1:2] != b"R"
+    return text.rpartition(b")")[2][1:2]
 
 
 def die_with(parent: int) -> None:
@@ -262,7 +271,7 @@ class _Sessions:
         if not session.commits_survive:
             settings.append("SET synchronous_commit = off")
         reply = libpq.run(self._connection, "; ".join(settings))
-        if self._connection.status != pq.ConnStatus.OK:
+        if reply.ended:
             return None
         libpq.expect(reply, f"preparing the session of {role.identity}")
         return Session(self._connection, self.gate, self._spec.design, self._spec.superuser)

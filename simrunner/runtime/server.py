@@ -20,7 +20,7 @@ from simrunner.runtime.admin import administering, texts
 from simrunner.runtime.binaries import binaries
 from simrunner.runtime.cluster import Cluster
 from simrunner.runtime.pgdata import SUPERUSER, data_folder, prepare_data
-from simrunner.runtime.postmaster import StartFailed, end_leftovers, start, stop
+from simrunner.runtime.postmaster import StartFailed, crash, end_leftovers, start, stop
 from simrunner.runtime.settings import server_settings
 from simrunner.runtime.shared_objects import drop_leftovers
 from simrunner.runtime.slot import Slot, locked_slot, remove_socket_folder
@@ -37,12 +37,26 @@ def embedded(major: int = 18) -> Iterator[Cluster]:
     account = server_account()
     with locked_slot(major, account) as slot, environment.hidden(environment.libpq_variables()):
         folder = binaries(major, account, cache_folder())
-        process, socket = _started(slot, major, folder)
+        running = _Running(slot, major, folder)
         try:
-            yield _prepared(slot, major, socket, process.pid)
+            yield _prepared(running)
         finally:
-            stop(slot, process)
+            stop(slot, running.process)
             remove_socket_folder(slot)
+
+
+class _Running:
+    """The server of a slot while it runs."""
+
+    def __init__(self, slot: Slot, major: int, folder: Path) -> None:
+        self.slot, self.major, self._folder = slot, major, folder
+        self.process, self.socket = _started(slot, major, folder)
+
+    def crash(self) -> None:
+        """Crash it and start it again on its data, which it recovers. Raises ServerError."""
+        crash(self.slot, self.process)
+        data = data_folder(self.slot, self.major)
+        self.process, _ = start(self.slot, data, self._folder, server_settings(self.major), self.socket)
 
 
 def _started(slot: Slot, major: int, folder: Path) -> tuple[Popen[bytes], Path]:
@@ -59,9 +73,19 @@ def _started(slot: Slot, major: int, folder: Path) -> tuple[Popen[bytes], Path]:
     return start(slot, data, folder, server_settings(major))
 
 
-def _prepared(slot: Slot, major: int, socket: Path, postmaster_pid: int) -> Cluster:
-    parameters = {"host": str(socket), "port": "5432", "user": SUPERUSER}
-    bare = Cluster(major, "", True, True, parameters, embedded=True, postmaster_pid=postmaster_pid, slot=slot.number)
+def _prepared(running: _Running) -> Cluster:
+    parameters = {"host": str(running.socket), "port": "5432", "user": SUPERUSER}
+    bare = Cluster(
+        running.major,
+        "",
+        True,
+        True,
+        parameters,
+        embedded=True,
+        postmaster_pid=running.process.pid,
+        crash=running.crash,
+        slot=running.slot.number,
+    )
     with administering(bare, bare.maintenance, "preparing the embedded server") as connection:
         drop_leftovers(connection)
         ensure_template(bare, connection)

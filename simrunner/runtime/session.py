@@ -211,14 +211,13 @@ class Session:
         self._expect(libpq.run(self._connection, sql), "setting up a step")
 
     def _expect(self, reply: Reply, doing: str) -> None:
-        if self._connection.status == pq.ConnStatus.OK:  # else the statement that follows tells that the session has ended
+        if not reply.ended:  # else the statement that follows tells it
             libpq.expect(reply, doing)
 
     def _finish(self, intent: Intent, reply: Reply, returned: tuple[Returned, ...]) -> None:
         elapsed = self._gate.elapsed_us()
-        lost = reply.sqlstate is not None and self._connection.status != pq.ConnStatus.OK
-        self._gate.finish(Outcome(intent, reply.sqlstate, reply.message, reply.affected, returned, elapsed, lost))
-        if lost:
+        self._gate.finish(Outcome(intent, reply.sqlstate, reply.message, reply.affected, returned, elapsed, reply.ended))
+        if reply.ended:
             raise ConnectionLost(reply.message)
 
 

@@ -66,6 +66,15 @@ def lose(world: World, lane: Lane) -> None:
         lane.end_transaction()
 
 
+def forget(world: World, lane: Lane) -> None:
+    """Record the end of a session with which its server has ended."""
+    if lane.backend_pid:
+        record_gone(world, lane)
+        world.transactions.pop((lane.backend_pid, lane.begun), None)
+        lane.backend_pid, lane.begun = 0, 0
+        lane.end_transaction()
+
+
 def begin_next(world: World, lane: Lane, backend_pid: int) -> None:
     """Record the session with which an actor goes on."""
     lose(world, lane)

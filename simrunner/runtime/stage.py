@@ -46,36 +46,68 @@ class Stage:
         self.design = design
         self.workload = workload
         self._gathering = None if concurrent else Gathering(database.cluster)
-        self.session = libpq.connect(database.conninfo("observer"))
-        if self._gathering is not None:
-            self._gathering.join(self.session.backend_pid)
         self.is_used = False
         """A run has begun since the first state or the last reset."""
         self._keep = keep and not _leaves_locks(design)
         self._idle: list[Process] = []
         self._arriving: list[Process] = []
         self._emptier: Emptier | None = None
+        self._has_crashed = False
+        self._open(reuse=reuse)
+        self.barriers = _barriers(workload) if concurrent else ()
+        conninfo = database.conninfo("actor")
+        self._spec = HandSpec(conninfo, design, workload, database.superuser, self.barriers, coalesce, self._gathering)
+
+    def _open(self, *, reuse: bool) -> None:
+        self._connect()
         try:
             if reuse:
                 self._refill(fresh=True)
             else:
-                self.seeded = setup.install(self.session, design, workload)
-            self.observer = Observer(self.session, design)
-            self.observer.prepare()
-            self.truth = TruthReader(self.session)
+                self.seeded = setup.install(self.session, self.design, self.workload)
+            self._look()
         except BaseException:
             self._end()
             raise
-        self.barriers = _barriers(workload) if concurrent else ()
-        conninfo = database.conninfo("actor")
-        self._spec = HandSpec(conninfo, design, workload, database.superuser, self.barriers, coalesce, self._gathering)
+
+    def _connect(self) -> None:
+        self.session = libpq.connect(self.database.conninfo("observer"))
+        if self._gathering is not None:
+            self._gathering.join(self.session.backend_pid)
+
+    def _look(self) -> None:
+        self.observer = Observer(self.session, self.design)
+        self.observer.prepare()
+        self.truth = TruthReader(self.session)
+
+    def crash(self) -> None:
+        """Crash the server in the middle of a run, start it again and look at it anew. Raises ServerError.
+
+        A crash leaves its traces in the pages of the tables: the next run has a new database.
+        """
+        crash = self.database.cluster.crash
+        if crash is None:
+            raise ServerError("only a server of simrunner's own can be crashed")
+        self._forget_processes()
+        self._forget_sessions()
+        crash()
+        self._has_crashed = True
+        self._connect()
+        self._look()
 
     def reset(self, *, fresh: bool = True) -> None:
         """Bring the database back to the state in which a run begins. Raises ServerError.
 
         Not `fresh`: dead rows may be left; then `is_sure` says afterwards whether that made no difference.
         """
-        self._refill(fresh=fresh)
+        if self._has_crashed:
+            self._forget_processes()
+            self._forget_sessions()
+            self.database.recreate()
+            self._has_crashed = False
+            self._open(reuse=False)
+        else:
+            self._refill(fresh=fresh)
         self.truth.skip()  # what the fixture wrote is no news to a run
         self.is_used = False
 
@@ -106,16 +138,23 @@ class Stage:
 
     def close(self) -> None:
         """End the idle processes and the observer's session."""
+        self._forget_processes()
+        self._end()
+
+    def _forget_processes(self) -> None:
         for one in (*self._idle, *self._arriving):
             process.kill(one)
             one.gate.close()
         self._idle, self._arriving = [], []
-        self._end()
 
-    def _end(self) -> None:
+    def _forget_sessions(self) -> None:
         self.session.finish()
         if self._emptier is not None:
             self._emptier.close()
+            self._emptier = None
+
+    def _end(self) -> None:
+        self._forget_sessions()
         if self._gathering is not None:
             self._gathering.leave()
 

@@ -20,6 +20,7 @@ from simrunner.model.tape import (
     LOSE_ACK,
     LOSE_COMMIT,
     PAUSE,
+    SERVER_CRASH,
     SKEW,
     STATEMENT_TIMEOUT,
     TERMINATE,
@@ -27,7 +28,7 @@ from simrunner.model.tape import (
     Decision,
 )
 from simrunner.model.view import LaneState
-from simrunner.runtime import crashes, interrupting, process, stepping, waking
+from simrunner.runtime import crashes, crashing, interrupting, process, stepping, waking
 from simrunner.runtime.messages import ROUND
 from simrunner.runtime.world import Lane, Lasting, World
 
@@ -123,6 +124,7 @@ STRIKES: dict[str, Callable[[World, Decision], None]] = {
     PAUSE: _pause,
     TERMINATE: _terminate,
     KILL_IN_STATEMENT: interrupting.kill_in_statement,
+    SERVER_CRASH: crashing.crash,
     TERMINATE_BACKEND: interrupting.terminate_backend,
     **dict.fromkeys((LOSE_COMMIT, LOSE_ACK, ERROR_AT, LOCK_TIMEOUT, STATEMENT_TIMEOUT), interrupting.spoil),
     SKEW: _skew,

@@ -31,6 +31,8 @@ _SETTINGS = {LOCK_TIMEOUT: "lock_timeout = '1ms'", HOLD: "simrunner.hold = 'on'"
 
 def run(connection: PGconn, trouble: Trouble, statement: Statement, values: Mapping[str, str | int | None]) -> Reply:
     """Send a statement with something going wrong, and return the reply; without an answer the connection has ended."""
+    if connection.status != pq.ConnStatus.OK:
+        return libpq.run(connection, statement.sent)  # it has ended before: nothing more can go wrong with it
     if trouble.kind == ERROR_AT:
         return libpq.run(connection, _raise(trouble.sqlstate or ""))
     texts, oids = libpq.bind(statement.parameters, values)
@@ -54,7 +56,10 @@ def patiently(connection: PGconn, sql: str) -> Reply:
 
 def _under(connection: PGconn, setting: str, send: Callable[[], Reply]) -> Reply:
     """Send a statement under a setting. In a transaction that it aborts, the rollback undoes the setting."""
-    libpq.expect(libpq.run(connection, f"SET {setting}"), "preparing a fault")
+    prepared = libpq.run(connection, f"SET {setting}")
+    if prepared.ended:
+        return prepared
+    libpq.expect(prepared, "preparing a fault")
     reply = send()
     if connection.transaction_status in (pq.TransactionStatus.IDLE, pq.TransactionStatus.INTRANS):
         libpq.expect(patiently(connection, f"RESET {setting.partition(' ')[0]}"), "ending a fault")
@@ -70,4 +75,4 @@ def _cut(connection: PGconn) -> Reply:
     with socket.socket(fileno=os.dup(connection.socket)) as end:
         end.shutdown(socket.SHUT_RDWR)
     connection.finish()
-    return Reply(libpq.LOST, "the connection was lost", (), (), [], 0, "")
+    return Reply(libpq.LOST, "the connection was lost", (), (), [], 0, "", ended=True)

@@ -146,6 +146,8 @@ class World:
     """What that process is told to be, with its first order."""
     dismiss: Callable[[Process], str]
     """Take a process back that rests; returns how it ended, as the history tells it."""
+    crash_server: Callable[[], None]
+    """Crash the server, start it again, and look at it with new sessions."""
     connect: Callable[[str], PGconn]
     """Open a session of the coordinator's own, with a name for application_name."""
     pace: Callable[[], None]

@@ -13,6 +13,7 @@ from simrunner.errors import DesignError, InputError, WorkloadError
 from simrunner.faults.keys import mistakes
 from simrunner.faults.registry import FAULTS
 from simrunner.model.design import Design
+from simrunner.model.tape import SERVER_CRASH
 from simrunner.model.workload import Workload
 from simrunner.runtime.actors import lanes_of
 from simrunner.runtime.coordinator import Request
@@ -22,6 +23,7 @@ from simrunner.strategies.registry import STRATEGIES
 DECIDED = tuple(checker.name for checker in CHECKERS)
 KNOWN = (*DECIDED, *UNDECIDED)
 """Names of all invariants."""
+OWN_SERVER_ALONE = f"{SERVER_CRASH} needs a server of simrunner's own, which it may crash: leave --dsn away"
 
 
 def prepare(
@@ -88,6 +90,14 @@ def check_faults(workload: Workload, mode: str) -> None:
     for number, spec in enumerate(workload.faults):
         for key, what in mistakes(spec, mode):
             raise WorkloadError(f"faults[{number}].{key}: {what}", place=place_of_key(workload, "faults", number, key))
+
+
+def check_server(workload: Workload, dsn: str | None) -> None:
+    """Raise WorkloadError for a fault that somebody else's server cannot have: only one of our own may be crashed."""
+    for number, spec in enumerate(workload.faults):
+        if dsn is not None and spec.kind == SERVER_CRASH:
+            place = place_of_key(workload, "faults", number, "kind")
+            raise WorkloadError(f"faults[{number}].kind: {OWN_SERVER_ALONE}", place=place)
 
 
 def _unknown(names: Iterable[str], known: tuple[str, ...]) -> list[str]:

@@ -3,9 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from simrunner.checkers.attempts_accounted import check
 from simrunner.history.builder import HistoryBuilder
-from simrunner.history.by_hand import reference_context
+from simrunner.history.by_hand import reference_context, unowned
 from simrunner.history.history import History
 from simrunner.model.design import Policies
 
@@ -137,3 +139,16 @@ def test_a_maximum_that_only_the_row_states_counts() -> None:
     row = h.rows[1].canonical(h.token_names)._replace(max_attempts=3)
     promises = replace(PROMISES, max_attempts=None)
     assert [finding.job for finding in check(h.build(promises=promises, final_jobs=((1, row),))).findings] == [1]
+
+
+@pytest.mark.parametrize(("attempt", "found"), [(1, 0), (2, 1)])
+def test_a_crash_of_the_server_takes_lost_claims_and_their_count_along(attempt: int, found: int) -> None:
+    h = HistoryBuilder()
+    h.seed(1)
+    h.claim("worker-a")
+    lost = replace(unowned(h.rows[1], "ready", h.rows[1].available_at), attempt=0)
+    h.rows[1] = lost
+    h.event("transition", actor="server", **lost.columns(), from_state="claimed")
+    h.locks.clear()
+    h.claim("worker-b", 1, attempt=attempt)
+    assert len(check(h.build()).findings) == found

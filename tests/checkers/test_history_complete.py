@@ -4,8 +4,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from simrunner.checkers.history_complete import check
 from simrunner.history.builder import HistoryBuilder
+from simrunner.history.by_hand import unowned
 from simrunner.history.context import AuditRow
 from simrunner.history.history import History
 from simrunner.model.job import JobRow, JobState
@@ -111,3 +114,13 @@ def test_without_a_trail_only_the_rows_are_compared() -> None:
 def test_an_interrupted_run_is_not_compared() -> None:
     judgement = check(run().build(completed=False))
     assert (judgement.findings, judgement.opportunities) == ((), 0)
+
+
+@pytest.mark.parametrize(("audit", "found"), [((), 0), ((AuditRow(1, 1, 1, "ready", "claimed"),), 1)])
+def test_what_a_crash_of_the_server_undid_is_not_in_the_trail(audit: tuple[AuditRow, ...], found: int) -> None:
+    h = HistoryBuilder()
+    h.seed(1)
+    h.claim("worker-a")
+    h.rows[1] = replace(unowned(h.rows[1], "ready", h.rows[1].available_at), attempt=0)
+    h.event("transition", actor="server", **h.rows[1].columns(), from_state="claimed")
+    assert len(check(h.build(audit=audit)).findings) == found
