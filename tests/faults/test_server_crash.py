@@ -17,7 +17,7 @@ from tests.faults.repeats import histories, repeated, root_causes, struck
 from tests.runtime.outside import Outside, is_there
 from tests.runtime.runs import request, run
 
-WORKLOAD, ASYNCHRONOUS = "server-crash", "mutants/asynchronous-commit"
+WORKLOAD, ASYNCHRONOUS = "crashing-server", "mutants/asynchronous-commit"
 
 
 def undone(one: Played) -> int:
@@ -75,6 +75,6 @@ def test_a_server_that_is_not_ours_is_not_crashed() -> None:
     wanted = prepare(WORKLOAD, "reference", {}, seed=1, mode="stepped", strategy=None)
     check_server(wanted.workload, None)
     with pytest.raises(
-        WorkloadError, match=r"server-crash.toml:\d+: faults\[0\].kind: server-crash needs a server of simrunner's"
+        WorkloadError, match=r"crashing-server.toml:\d+: faults\[0\].kind: server-crash needs a server of simrunner's"
     ):
         check_server(wanted.workload, "host=elsewhere")
