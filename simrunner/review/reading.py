@@ -157,7 +157,7 @@ def _is_compared(select: exp.Expr) -> bool:
 def _tree(sent: str) -> exp.Expr | None:
     try:
         root = sqlglot.parse_one(sent, read="postgres")
-    except SqlglotError:
+    except (SqlglotError, RecursionError):  # the second: nested too deeply
         return None
     return None if isinstance(root, exp.Command) else root
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -19,7 +19,7 @@ from simrunner.store.folder import RUNNING, RunFolder
 class _Known(msgspec.Struct):
     """A process of live.json."""
 
-    pid: int
+    pid: Annotated[int, msgspec.Meta(ge=1, le=2**31 - 1)]
     started: int
 
 

@@ -23,10 +23,12 @@ from simrunner.config.escapes import escapes
 from simrunner.errors import SimrunnerError
 from simrunner.report.acceptance.manifest import verify
 from simrunner.report.describe import design_page, workload_page
+from simrunner.review.registry import review
 from simrunner.runtime.cluster import Cluster
 from simrunner.runtime.coordinator import Request, execute
 from simrunner.runtime.database import create
 from simrunner.search.play import begin
+from simrunner.search.replay import read
 from simrunner.search.request import prepare
 from simrunner.spec.plan import read_plan
 from simrunner.store.folder import COMPLETE, RunFolder
@@ -87,6 +89,8 @@ def _read_design(folder: Path, file: Path, chance: Random) -> None:
     prepare("smoke", str(folder), {}, seed=1, mode="stepped", strategy=None)
     design = load_design(str(folder))
     escapes(design)
+    if chance.random() < 0.2:  # it takes ten times as long as the rest
+        review(design)
     design_page(design).render(80, colour=False)
 
 
@@ -188,6 +192,12 @@ def _play_workload(folder: Path, file: Path, chance: Random) -> None:
         _played(wanted, folder.parent / "results")
 
 
+def _play_tape(folder: Path, file: Path, chance: Random) -> None:
+    """Follow the tape of a run, or stop where it cannot be followed."""
+    _, wanted = read(RunFolder.open(folder))
+    _played(wanted, folder.parent / "results")
+
+
 def _played(wanted: Request, results: Path) -> None:
     shutil.rmtree(results, ignore_errors=True)
     with create(CLUSTER[0], "hostile") as database, begin(wanted, CLUSTER[0], results, STARTED) as folder:
@@ -254,6 +264,14 @@ KINDS = (
         _read_campaign,
     ),
     Kind("design played", lambda seeds: _sql(ROOT / "sql/reference"), m.LINES, _play, spoils_places=False, played=True),
+    Kind(
+        "tape played",
+        lambda seeds: _of(seeds.run, "tape.json"),
+        (*m.LINES, *m.JSON),
+        _play_tape,
+        spoils_places=False,
+        played=True,
+    ),
     Kind(
         "workload played",
         lambda seeds: _of(seeds.workloads, "*.toml"),

@@ -28,6 +28,7 @@ COMMANDS = (
     "export results/latest --to spec",
     "kill worker-a --run results/latest",
     "list designs --json",
+    "doctor --design reference --json",
     "show claim-order",
     "show smoke.toml",
     "spec some.spec --postgres 16",

@@ -16,6 +16,7 @@ from simrunner.config import load_design, load_workload
 from simrunner.errors import DesignError, InputError, RunFolderError, TapeError, WorkloadError
 from simrunner.report.acceptance.manifest import MANIFEST, SUM_KEY, read_manifest, verify
 from simrunner.report.acceptance.results import parts_from
+from simrunner.review.registry import review
 from simrunner.search.campaign import kept_in
 from simrunner.search.shrinking.tried import TRIED, Tried
 from simrunner.spec.plan import read_plan
@@ -62,6 +63,12 @@ def run(tmp_path: Path) -> Path:
 def test_toml_that_python_does_not_like(text: str, told: str) -> None:
     with pytest.raises(WorkloadError, match=rf"w\.toml: not valid TOML: .*{told}"):
         load_workload(workload(text))
+
+
+@pytest.mark.parametrize("expression", ["(" * 3000 + "1" + ")" * 3000, "NOT " * 5000 + "true", "CASE WHEN " * 2000])
+def test_sql_that_is_nested_too_deeply_is_not_reviewed(expression: str, tmp_path: Path) -> None:
+    design = load_design(str(design_folder(tmp_path, {"report": f"SELECT {expression} AS count"})))
+    assert any("report.sql" in str(remark.place) for remark in review(design))
 
 
 def test_json_that_is_nested_too_deeply(run: Path) -> None:
