@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from simrunner.faults import (
+    analyze_at,
     clock_jump,
     clock_skew,
     failing_statement,
@@ -10,7 +11,9 @@ from simrunner.faults import (
     kill_in_statement,
     lose_connection,
     pause,
+    reuse_identity,
     server_crash,
+    slow_start,
     terminate,
     terminate_backend,
 )
@@ -32,5 +35,8 @@ FAULTS: dict[str, Fault] = {
         clock_skew.FAULT,
         clock_jump.FAULT,
         server_crash.FAULT,
+        reuse_identity.FAULT,
+        slow_start.FAULT,
+        analyze_at.FAULT,
     )
 }

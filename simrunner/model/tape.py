@@ -32,6 +32,9 @@ SERVER_CRASH = "server-crash"  # crash the server and start it again, while an a
 STATEMENT_TIMEOUT = "statement-timeout"  # a statement in place of that of `actor` takes too long
 SKEW = "clock-skew"  # the clock of `actor` is `amount` milliseconds ahead of the database's
 JUMP = "clock-jump"  # the virtual time goes `amount` milliseconds forward
+REUSE = "reuse-identity"  # SIGKILL the process of `actor`; the next one has its identity
+SLOW_START = "slow-start"  # SIGKILL the process of `actor`; the next one starts `amount` rounds later
+ANALYZE_AT = "analyze-at"  # ANALYZE the state tables
 
 UNPLANNED = "unplanned-crash"
 """Label of a KILL that nobody decided: the actor was found dead between two decisions. Value of its fault event."""
@@ -53,6 +56,9 @@ FAULTS = (
     SKEW,
     JUMP,
     SERVER_CRASH,
+    REUSE,
+    SLOW_START,
+    ANALYZE_AT,
 )
 """The commands that faults return."""
 

@@ -25,7 +25,7 @@ def lanes_of(workload: Workload) -> list[Lane]:
 
 def start(world: World, lanes: Iterable[Lane]) -> None:
     """Start the next incarnation of every given actor that has no process; each rests. Raises ServerError."""
-    for lane in [lane for lane in lanes if lane.process is None]:
+    for lane in [lane for lane in lanes if lane.process is None and not lane.starts_later]:
         lane.incarnation += 1
         lane.process = one = world.cast()
         lane.role = world.role(lane)

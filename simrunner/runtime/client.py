@@ -19,6 +19,8 @@ class Client:
     workload: Workload
     identity: str
     """Worker and incarnation, e.g. `worker-a.2`: what the design stores as the owner."""
+    name: str
+    """Of the process: the same, unless it has the identity of a dead one."""
     connect: Callable[[], Session]
     """Open the next session, once one has ended."""
     claims: int = 0
@@ -37,6 +39,6 @@ class Client:
         self.open_operation, self.holds_claim = None, False
 
     def next_token(self) -> str:
-        """A token unique to the attempt: identity and claim ordinal."""
+        """A token unique to the attempt: process and claim ordinal."""
         self.claims += 1
-        return f"{self.identity}/{self.claims}"
+        return f"{self.name}/{self.claims}"

@@ -24,8 +24,7 @@ def kill(world: World, lane: Lane, label: str | None) -> None:
     value = UNPLANNED if label == UNPLANNED else "kill"
     point = label if label in CRASH_POINTS else lane.intent.crash_point if lane.intent else None
     world.recorder.event("fault", **lane.who(), value=value, crash_point=point)
-    if lane.process is not None:
-        _bury(world, lane, process.kill(lane.process))
+    strike_dead(world, lane)
 
 
 def unplanned(world: World, lane: Lane) -> None:
@@ -68,6 +67,12 @@ def record_death(world: World, lane: Lane, ended: str) -> Lane:
     return remains
 
 
+def strike_dead(world: World, lane: Lane) -> None:
+    """SIGKILL an actor by a fault that was recorded; returns when its backend has gone."""
+    if lane.process is not None:
+        _bury(world, lane, process.kill(lane.process))
+
+
 def leave(world: World, lane: Lane) -> None:
     """Let an actor go that was told to end and has tidied up."""
     if lane.process is not None:
@@ -99,9 +104,8 @@ def _leave_ghost(world: World, lane: Lane) -> None:
     operations = world.workload.actors.ghost_operations
     if not operations:
         return
-    identity = f"{lane.actor}.{lane.incarnation}"
     for claim in lane.held.values():
-        writes = tuple(_write(operation, identity, claim) for operation in operations)
+        writes = tuple(_write(operation, lane.identity, claim) for operation in operations)
         world.ghosts.append(Ghost(writes, world.workload.actors.ghost_rounds))
 
 

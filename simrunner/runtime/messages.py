@@ -123,11 +123,18 @@ class Role(Struct, array_like=True, frozen=True):
     program: str
     seed: int
     """Of the run: the random functions of its sessions follow from it."""
+    alias: str | None = None
+    """The identity of a dead predecessor that it has."""
+
+    @property
+    def name(self) -> str:
+        """Worker and incarnation, e.g. `worker-a.2`."""
+        return f"{self.actor}.{self.incarnation}"
 
     @property
     def identity(self) -> str:
-        """Worker and incarnation, e.g. `worker-a.2`."""
-        return f"{self.actor}.{self.incarnation}"
+        """What the design stores as the owner."""
+        return self.alias or self.name
 
 
 class Order(Struct, array_like=True, frozen=True):

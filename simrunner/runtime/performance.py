@@ -87,7 +87,7 @@ def _world(request: Request, stage: Stage, ledger: Ledger, pace: Callable[[], No
     armed = plan.arm(workload, [lane.actor for lane in lanes if lane.program == "worker"], draws)
 
     def role(lane: Lane) -> Role:
-        return Role(lane.actor, lane.incarnation, lane.program, request.seed)
+        return Role(lane.actor, lane.incarnation, lane.program, request.seed, lane.alias)
 
     def crash_server() -> None:
         stage.crash()

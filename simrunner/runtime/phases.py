@@ -82,7 +82,7 @@ def _round(world: World, course: Course, number: int, advance_ms: int, *, produc
         world.follow(Decision(VACUUM))
         world.observer.maintain("VACUUM")
     striking.end_due(world, number)
-    if any(lane.process is None for lane in world.lanes):
+    if any(lane.process is None and not lane.starts_later for lane in world.lanes):
         actors.start(world, world.lanes)
         course.started(world)
     stepping.probe_round(world, world.workload.actors.workers)

@@ -256,13 +256,13 @@ class _Sessions:
             self._spec.gathering.join(self._connection.backend_pid)
         session = self._prepared(role)
         if session is None:
-            raise ServerError(f"the session of {role.identity} has ended as soon as it began")
+            raise ServerError(f"the session of {role.name} has ended as soon as it began")
         return session
 
     def _prepared(self, role: Role) -> Session | None:
         """Prepare the session. Each has random functions of its own. None: it has ended."""
         self._used += 1
-        name = f"session/{role.identity}" + (f"/{self._used}" if self._used > 1 else "")
+        name = f"session/{role.name}" + (f"/{self._used}" if self._used > 1 else "")
         seed = clock.set_seed(stream_of(role.seed, name).random())
         settings = [seed, f"SET application_name = {libpq.literal(f'simrunner:{role.actor}')}"]
         session = self._spec.design.session
@@ -273,14 +273,14 @@ class _Sessions:
         reply = libpq.run(self._connection, "; ".join(settings))
         if reply.ended:
             return None
-        libpq.expect(reply, f"preparing the session of {role.identity}")
+        libpq.expect(reply, f"preparing the session of {role.name}")
         return Session(self._connection, self.gate, self._spec.design, self._spec.superuser)
 
 
 def _play(spec: HandSpec, sessions: _Sessions, order: Order, role: Role) -> Order:
     """Play a role until the first order of the next one comes, and return that."""
     gate = sessions.gate
-    client = Client(sessions.first(role), spec.design, spec.workload, role.identity, lambda: sessions.next(role))
+    client = Client(sessions.first(role), spec.design, spec.workload, role.identity, role.name, lambda: sessions.next(role))
     program, rest_point = program_of(role.program, spec.design)
     while True:
         acted = _takes_part(spec, gate, order) and perform(client, program, order)

@@ -171,7 +171,7 @@ def _record_outcome(world: World, lane: Lane, outcome: Outcome) -> None:
 
 def _note_claim(world: World, lane: Lane, returned: tuple[Returned, ...]) -> None:
     lane.claimed = returned
-    world.last_claims[lane.actor] = (f"{lane.actor}.{lane.incarnation}", returned[0])
+    world.last_claims[lane.actor] = (lane.identity, returned[0])
     info = world.transactions.get((lane.backend_pid, lane.begun))
     if info is not None:
         jobs = info.claimed.union(row.job for row in returned if row.job is not None)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from simrunner.model.event import OBSERVER
 from simrunner.model.operations import CRASH_POINTS
 from simrunner.model.tape import (
+    ANALYZE_AT,
     END,
     ERROR_AT,
     JUMP,
@@ -20,8 +21,10 @@ from simrunner.model.tape import (
     LOSE_ACK,
     LOSE_COMMIT,
     PAUSE,
+    REUSE,
     SERVER_CRASH,
     SKEW,
+    SLOW_START,
     STATEMENT_TIMEOUT,
     TERMINATE,
     TERMINATE_BACKEND,
@@ -96,8 +99,37 @@ def _set_right(world: World, lane: Lane | None) -> None:
         lane.skew_ms = 0
 
 
+def _reuse(world: World, decision: Decision) -> None:
+    lane = _struck(world, decision)
+    lane.alias = lane.identity
+    _strike_dead(world, lane)
+
+
+def _start_late(world: World, decision: Decision) -> None:
+    lane = _struck(world, decision)
+    lane.starts_later = True
+    _last(world, decision)
+    _strike_dead(world, lane)
+
+
+def _let_start(world: World, lane: Lane | None) -> None:
+    if lane is not None:
+        lane.starts_later = False
+
+
+def _strike_dead(world: World, lane: Lane) -> None:
+    waiters = waking.hold(world, lane.backend_pid)
+    crashes.strike_dead(world, lane)
+    waking.release(world, waiters)
+
+
+def _analyze(world: World, decision: Decision) -> None:
+    _record_at(world, decision)
+    world.observer.maintain("ANALYZE")
+
+
 def _jump(world: World, decision: Decision) -> None:
-    _record(world, None, JUMP, decision.label if decision.label in CRASH_POINTS else None)
+    _record_at(world, decision)
     world.advance(decision.amount or 0)
 
 
@@ -106,6 +138,11 @@ def _struck(world: World, decision: Decision) -> Lane:
     lane = world.lane(decision.actor or "")
     interrupting.record(world, lane, decision)
     return lane
+
+
+def _record_at(world: World, decision: Decision) -> None:
+    """Record a fault that is about no actor."""
+    _record(world, None, decision.kind, decision.label if decision.label in CRASH_POINTS else None)
 
 
 def _last(world: World, decision: Decision) -> None:
@@ -129,7 +166,10 @@ STRIKES: dict[str, Callable[[World, Decision], None]] = {
     **dict.fromkeys((LOSE_COMMIT, LOSE_ACK, ERROR_AT, LOCK_TIMEOUT, STATEMENT_TIMEOUT), interrupting.spoil),
     SKEW: _skew,
     JUMP: _jump,
+    REUSE: _reuse,
+    SLOW_START: _start_late,
+    ANALYZE_AT: _analyze,
 }
 """Kind of a fault -> what carries its command out."""
-ENDS: dict[str, Callable[[World, Lane | None], None]] = {PAUSE: _resume, SKEW: _set_right}
+ENDS: dict[str, Callable[[World, Lane | None], None]] = {PAUSE: _resume, SKEW: _set_right, SLOW_START: _let_start}
 """Kind of a fault that lasts -> what ends it."""

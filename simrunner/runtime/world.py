@@ -71,6 +71,10 @@ class Lane:
     """The last committed change in that snapshot, once it was taken (0: none)."""
     losing: bool = False
     """A fault is about to end its session."""
+    alias: str | None = None
+    """The identity of a dead predecessor that its processes have."""
+    starts_later: bool = False
+    """Its next process is not to be started yet."""
     skew_ms: int = 0
     """By how much its own clock is ahead of the database's."""
     blockers: tuple[int, ...] = ()
@@ -79,6 +83,11 @@ class Lane:
     """Acknowledged claims that it has not completed, by job and token: a batch has one token."""
     claimed: tuple[Returned, ...] = ()
     """What its open claim transaction returned."""
+
+    @property
+    def identity(self) -> str:
+        """What the design stores as the owner: worker and incarnation, e.g. `worker-a.2`, or an older identity."""
+        return self.alias or f"{self.actor}.{self.incarnation}"
 
     def end_transaction(self) -> None:
         """Forget the transaction that has ended."""
