@@ -1,6 +1,6 @@
 """Reuse-identity: an actor is killed, and its next process has the dead one's identity, as with a host name or a fixed name.
 
-Usually `:'worker_id'` is new for every process (`worker-a.2`). What a design infers from an identity, say that its owner is alive,
+Usually `:'worker_id'` is new for every process (`worker-a.2`). What a design infers from an identity, say that its owner lives,
 is then said of the wrong process. Tokens stay unique: they are of the process.
 """
 
