@@ -14,7 +14,7 @@ from rich.text import Text
 
 from simrunner.analysis.names import job_name
 from simrunner.history.context import Context
-from simrunner.model.event import Event
+from simrunner.model.event import SERVER, Event
 from simrunner.model.tape import KILL, UNPLANNED
 from simrunner.model.verdict import Finding
 from simrunner.report.page import plain_table
@@ -51,10 +51,10 @@ def interleaving(events: Sequence[Event], context: Context, finding: Finding) ->
 
 
 def _actors(events: Sequence[Event]) -> list[str]:
-    """Who did anything besides being there, in order of appearance."""
+    """Who did anything besides being there, in order of appearance; last the server, if it crashed."""
     started = dict.fromkeys(event.actor for event in events if event.kind == "process-start" and event.actor)
     busy = {event.actor for event in events if event.kind in ("sent", "fault")}
-    return [actor for actor in started if actor in busy]
+    return [actor for actor in (*started, SERVER) if actor in busy]
 
 
 def _round_line(table: Table, steps: Sequence[Sequence[Event]], round_: int, actors: Sequence[str]) -> None:
@@ -111,6 +111,10 @@ def _words(event: Event, events: Sequence[Event], context: Context) -> Text | No
     if event.kind == "fault":
         what = "KILLED" if event.value in (KILL, UNPLANNED) else (event.value or "").upper()
         return Text(f"{what} at {event.crash_point or 'once'}" if event.crash_point or what == "KILLED" else what, "bold red")
+    if event.kind == "unknown":
+        return Text("UNKNOWN", "bold yellow")
+    if event.kind == "session-start":
+        return Text("opens another session")
     if event.kind in _TRACES:
         return Text(_trace(event, context), "bold")
     return Text("works") if event.kind == "work-start" else None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from simrunner.history.by_hand import reference_context
 from simrunner.model.event import Event
 from simrunner.model.verdict import Finding
@@ -41,8 +43,8 @@ def history() -> list[Event]:
     return [Event(seq, "safety", round_, step, kind=kind, **columns) for seq, (round_, step, kind, columns) in enumerate(rows, 1)]  # type: ignore[arg-type]
 
 
-def lines(finding: Finding) -> list[str]:
-    text = Page(*interleaving(history(), CONTEXT, finding)).render(120, colour=False)
+def lines(finding: Finding, events: Sequence[Event] | None = None) -> list[str]:
+    text = Page(*interleaving(events or history(), CONTEXT, finding)).render(120, colour=False)
     return [" ".join(line.split()) for line in text.splitlines()]
 
 
@@ -66,3 +68,23 @@ def test_an_absence_is_told_at_the_end_and_idle_rounds_in_one_line() -> None:
         "9 complete; FAILED 40001",
         f"the end: job {job} is claimed <-- VIOLATED",
     ]
+
+
+def test_a_session_that_is_lost_and_a_server_that_crashes() -> None:
+    """The server has a column of its own once it has done something."""
+    rows: list[tuple[int, str, dict[str, object]]] = [
+        (0, "process-start", {**A, "value": "worker"}),
+        (1, "fault", {"actor": "server", "value": "server-crash", "crash_point": "after-commit"}),
+        (1, "server-restart", {"actor": "server"}),
+        (1, "transition", {"actor": "server", "job": 1, "from_state": "claimed", "to_state": "ready"}),
+        (2, "sent", {**A, "operation": "effect", "value": "BEGIN"}),
+        (2, "unknown", {**A, "operation": "effect", "value": "BEGIN"}),
+        (2, "session-start", A),
+    ]
+    events = [
+        Event(seq=seq, phase="safety", round=1, step=step or None, kind=kind, **columns)  # type: ignore[arg-type]
+        for seq, (step, kind, columns) in enumerate(rows, 1)
+    ]
+    crash = "1 SERVER-CRASH at after-commit * job 1: claimed -> ready"
+    assert lines(Finding("claim-durable", 4, 1, (4,), ""), events)[2:] == [f"{crash} <-- VIOLATED"]
+    assert lines(Finding("claim-durable", 7, 1, (7,), ""), events)[2:] == [crash, "2 UNKNOWN; opens another session <-- VIOLATED"]
