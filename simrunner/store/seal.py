@@ -68,15 +68,26 @@ def seal(folder: RunFolder) -> None:
 
 def _seal(folder: RunFolder) -> None:
     recorded = Recorded()
-    written = _write_parts(folder, stream_journal(folder.path / JOURNAL, recorded))
+    with _fitting(folder.path / JOURNAL):
+        written = _write_parts(folder, stream_journal(folder.path / JOURNAL, recorded))
     files.write_json(folder.path / NAMES_JSON, recorded.names, durable=True)
     if recorded.decisions and not (folder.path / TAPE_JSON).exists():
         write_tape(folder.path / TAPE_JSON, tape_from(folder, recorded))
-    written += [folder.path / NAMES_JSON, *_write_final(folder)]
+    with _fitting(folder.path / FINAL_ROWS):
+        written += [folder.path / NAMES_JSON, *_write_final(folder)]
     sums = {str(path.relative_to(folder.path)): sha256_of(path) for path in written}
     files.write_json(folder.path / SEAL_JSON, sums, durable=True)
     with files.recording(folder.path):
         (folder.path / JOURNAL).unlink()
+
+
+@contextmanager
+def _fitting(source: Path) -> Iterator[None]:
+    """Turn a value of `source` that does not fit its column, such as an integer beyond 64 bits, into RunFolderError."""
+    try:
+        yield
+    except (pa.ArrowException, OverflowError) as error:
+        raise RunFolderError(f"is damaged: {error}", place=source) from error
 
 
 def _write_parts(folder: RunFolder, events: Iterator[Event]) -> list[Path]:

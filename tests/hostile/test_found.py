@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,19 @@ def test_json_that_is_nested_too_deeply(run: Path) -> None:
     (run / "run.json").write_text(DEEP)
     with pytest.raises(RunFolderError, match=r"run\.json: is truncated"):
         RunFolder.open(run)
+
+
+@pytest.mark.parametrize("name", ["events/journal", "final/rows.json"])
+def test_an_integer_beyond_64_bits(name: str, tmp_path: Path) -> None:
+    run = stored(tmp_path / "unsealed", unfenced(), sealed=False)
+    text = (run / name).read_text()
+    spoilt, times = re.subn(r'^(\{"jobs":\[\[|\[1,"\w+",)(null|\d+)', rf"\g<1>{2**64}", text, count=1, flags=re.MULTILINE)
+    assert times == 1
+    (run / name).write_text(spoilt)
+    with pytest.raises(RunFolderError, match=rf"{name}: is damaged"):
+        called("analyze", run)
+    assert (run / "events/journal").exists()
+    assert not (run / "seal.json").exists()
 
 
 def test_what_a_message_quotes_can_be_shown() -> None:

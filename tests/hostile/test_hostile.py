@@ -14,7 +14,7 @@ from tests.hostile.kinds import CLUSTER, KINDS, Kind
 from tests.hostile.seeds import Seeds
 from tests.hostile.trying import Attempt, refusal
 
-INPUTS, INPUTS_PLAYED = 40, 10
+INPUTS, INPUTS_PLAYED = 30, 8
 
 
 @pytest.fixture(scope="module")

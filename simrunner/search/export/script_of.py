@@ -42,7 +42,10 @@ def script_of(folder: RunFolder) -> Script:
     finding = finding_of(analysis.verdict)
     if finding is None:
         raise InputError(f"is {analysis.verdict.verdict}: there is no violation to export", place=folder.path)
-    return _script(request, analysis, finding)
+    try:
+        return _script(request, analysis, finding)
+    except InputError as error:
+        raise error if error.place is not None else InputError(str(error), place=folder.path) from error
 
 
 def _script(request: Request, analysis: Analysis, finding: Finding) -> Script:
