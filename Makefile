@@ -7,7 +7,7 @@ VENV := .venv
 INSTALLED := $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help setup sim accept analyze replay doctor lint test bench hostile clean
+.PHONY: help setup sim accept analyze replay doctor lint test bench hostile torture clean
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' Makefile
@@ -52,6 +52,9 @@ bench: $(INSTALLED)  ## measure how fast schedules are run, beside isolationtest
 
 hostile: $(INSTALLED)  ## read 2,000 spoilt inputs of each kind and print a table: half an hour
 	@$(VENV)/bin/python -m tests.hostile
+
+torture: $(INSTALLED)  ## kill commands 200 times and servers 50 times, and look at what is left: half an hour
+	@$(VENV)/bin/python -m tests.torture --coordinator 200 --server 50
 
 clean:  ## remove .venv and caches; results stay
 	@rm -rf $(VENV) build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -44,9 +44,17 @@ def accept(  # noqa: PLR0917 - click passes them by name
 
 def accepted(planned: Sequence[Planned], server: AbstractContextManager[Cluster], results: Path, *, as_json: bool) -> int:
     """Play the planned runs, write the evidence, show the decision and return the exit code that it means."""
+    from simrunner.analysis.facts import shown_path
     from simrunner.cli.accepting import play_all
+    from simrunner.cli.signals import interruptible
+    from simrunner.errors import SimrunnerError
 
-    with play_all(planned, server, results, quiet=as_json) as folder:
+    with interruptible(), play_all(planned, server, results, quiet=as_json) as folder:
         from simrunner.cli.deciding import conclude, write
 
-        return conclude(folder, write(folder, planned[0].request.design), (), as_json=as_json)
+        try:
+            acceptance = write(folder, planned[0].request.design)
+        except SimrunnerError as error:
+            error.add_note(f"All runs had come to their end. To decide from them: simrunner analyze {shown_path(folder.path)}")
+            raise
+        return conclude(folder, acceptance, (), as_json=as_json)

@@ -7,22 +7,21 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from simrunner import __version__
 from simrunner.analysis.facts import shown_path
-from simrunner.cli.signals import interruptible
-from simrunner.errors import EnvironmentFailure, Interrupted, SimrunnerError
+from simrunner.cli.output import terminal
+from simrunner.errors import EnvironmentFailure, Interrupted, RecordingFailed, SimrunnerError
 from simrunner.report.acceptance.plan import EXPERIMENTS, Planned, parts_document
 from simrunner.runtime.cluster import Cluster
 from simrunner.runtime.coordinator import Watcher
 from simrunner.search.play import begin_part, play
-from simrunner.store.folder import COMPLETE, FAILED, INTERRUPTED, RunFolder
+from simrunner.store.folder import COMPLETE, FAILED, INTERRUPTED, RUN_JSON, RunFolder
 
 ACCEPT = "accept"
 
@@ -37,36 +36,44 @@ def play_all(planned: Sequence[Planned], server: AbstractContextManager[Cluster]
     server from starting, and DesignError for SQL that the server refuses.
     """
     request = planned[0].request
-    with interruptible(), server as cluster:
-        folder = RunFolder.create(results, ACCEPT, request.design.name, request.seed, datetime.now(UTC), records=False)
-        _describe(folder, planned, cluster)
-        try:
+    folder: RunFolder | None = None
+    try:
+        with server as cluster:
+            now, facts = datetime.now(UTC), _facts(planned, cluster)
+            folder = RunFolder.create(results, ACCEPT, request.design.name, request.seed, now, records=False, facts=facts)
             with _progress(len(planned), quiet=quiet) as progressed:
                 _play_each(planned, folder, cluster, progressed)
-        except BaseException as error:
-            folder.update_run(status=INTERRUPTED if isinstance(error, Interrupted | KeyboardInterrupt) else FAILED)
-            if isinstance(error, SimrunnerError):
-                error.add_note(f"What happened until then is kept in {shown_path(folder.path)}")
-                error.add_note(f"simrunner analyze {shown_path(folder.path)}")
+        folder.update_run(status=COMPLETE)
+    except BaseException as error:
+        if folder is not None:
+            _keep(folder, error)
             folder.close()
-            raise
-    folder.update_run(status=COMPLETE)
+        raise
     return folder
 
 
-def _describe(folder: RunFolder, planned: Sequence[Planned], cluster: Cluster) -> None:
+def _keep(folder: RunFolder, error: BaseException) -> None:
+    """Note how an acceptance was ended early, and say in the error what of it is kept."""
+    with suppress(RecordingFailed):  # the first failure is the one to tell
+        folder.update_run(status=INTERRUPTED if isinstance(error, Interrupted | KeyboardInterrupt) else FAILED)
+    if isinstance(error, SimrunnerError) and (folder.path / RUN_JSON).exists():
+        error.add_note(f"What happened until then is kept in {shown_path(folder.path)}")
+        error.add_note(f"simrunner analyze {shown_path(folder.path)}")
+
+
+def _facts(planned: Sequence[Planned], cluster: Cluster) -> dict[str, object]:
     design = planned[0].request.design
-    folder.update_run(
-        simrunner=__version__,
-        design_sha256=design.sha256,
-        superuser=cluster.superuser,
-        embedded=cluster.embedded,
-        postgres={"major": cluster.major, "version": cluster.version_text},
-        paths={"design": design.folder},
-        promises=sorted(design.promises.invariants),
-        offers=sorted(design.operations),
-        parts=parts_document(planned),
-    )
+    return {
+        "simrunner": __version__,
+        "design_sha256": design.sha256,
+        "superuser": cluster.superuser,
+        "embedded": cluster.embedded,
+        "postgres": {"major": cluster.major, "version": cluster.version_text},
+        "paths": {"design": design.folder},
+        "promises": sorted(design.promises.invariants),
+        "offers": sorted(design.operations),
+        "parts": parts_document(planned),
+    }
 
 
 def _play_each(planned: Sequence[Planned], folder: RunFolder, cluster: Cluster, progressed: Progressed) -> None:
@@ -81,7 +88,8 @@ def _play(one: Planned, path: Path, cluster: Cluster) -> None:
         try:
             play(one.request, run, cluster, Watcher(lambda actors: None, lambda phase, number, most: None, lambda: None))
         except EnvironmentFailure as error:
-            run.update_run(status=FAILED, error=str(error))
+            with suppress(RecordingFailed):  # the folder is full or gone, and the next run will say so
+                run.update_run(status=FAILED, error=str(error))
 
 
 @contextmanager
@@ -91,7 +99,7 @@ def _progress(runs: int, *, quiet: bool) -> Iterator[Progressed]:
         yield lambda number, name: None
         return
     columns = (TextColumn("{task.description:<32}"), BarColumn(), MofNCompleteColumn(), TextColumn("runs"))
-    with Progress(*columns, console=Console(markup=False), auto_refresh=False, transient=True, redirect_stdout=False) as progress:
+    with Progress(*columns, console=terminal(), auto_refresh=False, transient=True, redirect_stdout=False) as progress:
         task = progress.add_task("", total=runs)
 
         def progressed(number: int, name: str) -> None:

@@ -13,10 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec import structs, to_builtins
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from simrunner.cli.output import say_json, say_page
+from simrunner.cli.output import say_json, say_page, terminal
 from simrunner.cli.signals import interruptible
 from simrunner.errors import InputError, Interrupted, SimrunnerError, TapeError
 from simrunner.model.verdict import EXIT_CODE, Verdict
@@ -28,7 +27,7 @@ from simrunner.search.crew import Coordinator, crew_of, direct, greet, measured
 from simrunner.search.figures import Figures, Scale, document_of, figures_of, scale_in, scale_of
 from simrunner.search.findings import firsts, place_of, prune
 from simrunner.search.talk import Begin, Ready
-from simrunner.store.folder import COMPLETE, FAILED, INTERRUPTED, RUNNING, RunFolder
+from simrunner.store.folder import COMPLETE, FAILED, INTERRUPTED, RUN_JSON, RUNNING, RunFolder
 from simrunner.store.schedules import ScheduleResult, repair, results_in
 
 EXPLORE = "explore"
@@ -49,15 +48,22 @@ class Place:
 def begin(campaign: Campaign, place: Place) -> int:
     """Run a new campaign and print what it achieved. Returns the exit code. Raises SimrunnerError."""
     base = request_of(campaign)
-    with interruptible(), crew_of(_assignments(campaign, base, place)) as crew:
-        ready = greet(crew)
-        campaign = structs.replace(campaign, postgres=ready.major)
-        scale = scale_of(base, *measured(crew[0]))
-        folder = _new_folder(campaign, base, ready, scale, place)
-        _say_opening(folder, campaign, base, scale, place)
-        error = _directed(crew, folder, campaign, (), place)
-    with folder:
-        return _conclude(folder, campaign, error, place)
+    folder: RunFolder | None = None
+    error: SimrunnerError | None = None
+    with interruptible():
+        try:
+            with crew_of(_assignments(campaign, base, place)) as crew:
+                ready = greet(crew)
+                campaign = structs.replace(campaign, postgres=ready.major)
+                scale = scale_of(base, *measured(crew[0]))
+                folder = _new_folder(campaign, base, ready, scale, place)
+                _direct(crew, folder, campaign, base, place)
+        except SimrunnerError as early:
+            if folder is None:
+                raise
+            error = early
+        with folder:
+            return _conclude(folder, campaign, error, place)
 
 
 def resume(path: Path, given: Mapping[str, object], place: Place) -> int:
@@ -76,12 +82,20 @@ def resume(path: Path, given: Mapping[str, object], place: Place) -> int:
         check_same(folder, base)
         repair(folder.path)
         done = results_in(folder.path)
-        with interruptible(), crew_of(_assignments(campaign, base, place, done, folder.fileno())) as crew:
-            _check_major(campaign, greet(crew))
-            folder.update_run(status=RUNNING, sessions=kept.sessions + 1)
-            _say_opening(folder, campaign, base, scale_in(folder), place)
-            error = _directed(crew, folder, campaign, done, place)
-        return _conclude(folder, campaign, error, place)
+        begun = False
+        error: SimrunnerError | None = None
+        with interruptible():
+            try:
+                with crew_of(_assignments(campaign, base, place, done, folder.fileno())) as crew:
+                    _check_major(campaign, greet(crew))
+                    folder.update_run(status=RUNNING, sessions=kept.sessions + 1)
+                    begun = True
+                    _direct(crew, folder, campaign, base, place, done=done)
+            except SimrunnerError as early:
+                if not begun:
+                    raise
+                error = early
+            return _conclude(folder, campaign, error, place)
 
 
 def _request_again(kept: Kept, path: Path) -> Request:
@@ -109,18 +123,18 @@ def _assignments(
 
 def _new_folder(campaign: Campaign, base: Request, ready: Ready, scale: Scale, place: Place) -> RunFolder:
     design, workload = base.design, base.workload
-    folder = RunFolder.create(place.results, EXPLORE, design.name, campaign.seed, datetime.now(UTC), records=False)
-    folder.update_run(
-        kind="campaign",
-        workload=workload.name,
+    facts = {
+        "kind": "campaign",
+        "workload": workload.name,
         **structs.asdict(identity_of(base)),
-        postgres={"major": ready.major, "version": ready.version},
-        paths={"design": design.folder, "workload": str(Path(workload.path).resolve())},
-        campaign=to_builtins(campaign),
-        scale=to_builtins(scale),
-        sessions=1,
-    )
-    return folder
+        "postgres": {"major": ready.major, "version": ready.version},
+        "paths": {"design": design.folder, "workload": str(Path(workload.path).resolve())},
+        "campaign": to_builtins(campaign),
+        "scale": to_builtins(scale),
+        "sessions": 1,
+    }
+    now = datetime.now(UTC)
+    return RunFolder.create(place.results, EXPLORE, design.name, campaign.seed, now, records=False, facts=facts)
 
 
 def _check_major(campaign: Campaign, ready: Ready) -> None:
@@ -128,22 +142,39 @@ def _check_major(campaign: Campaign, ready: Ready) -> None:
         raise TapeError(f"the campaign was begun on PostgreSQL {campaign.postgres}, but the server is PostgreSQL {ready.major}")
 
 
-def _directed(
-    crew: Sequence[Coordinator], folder: RunFolder, campaign: Campaign, done: Sequence[ScheduleResult], place: Place
-) -> SimrunnerError | None:
-    """Have the schedules run. Returns what ended them early."""
+def _direct(
+    crew: Sequence[Coordinator],
+    folder: RunFolder,
+    campaign: Campaign,
+    base: Request,
+    place: Place,
+    *,
+    done: Sequence[ScheduleResult] = (),
+) -> None:
+    """Say what is to be done and have the schedules run. Raises what ended them early."""
     kept, scale = kept_in(folder), scale_in(folder)
+    _say_opening(folder, campaign, base, scale, place)
     orders = Begin(str(folder.path), kept.started, kept.sessions - 1, scale.steps)
-    try:
-        with _progress(_most(campaign, scale), done, quiet=place.as_json) as told:
-            direct(crew, orders, campaign.budget, done, told)
-    except SimrunnerError as error:
-        return error
-    return None
+    with _progress(_most(campaign, scale), done, quiet=place.as_json) as told:
+        direct(crew, orders, campaign.budget, done, told)
 
 
 def _conclude(folder: RunFolder, campaign: Campaign, error: SimrunnerError | None, place: Place) -> int:
     """Put the folder in order and say what was achieved. Raises what ended the campaign early."""
+    try:
+        figures = _put_in_order(folder, campaign, error)
+        _say(folder, campaign, figures, as_json=place.as_json)
+        if error is not None:
+            raise error
+    except SimrunnerError as last:
+        first = error or last
+        if (folder.path / RUN_JSON).exists():
+            first.add_note(f"What was finished until then is kept. To go on: {resume_line(folder.path)}")
+        raise first from None
+    return _exit_code(figures)
+
+
+def _put_in_order(folder: RunFolder, campaign: Campaign, error: SimrunnerError | None) -> Figures:
     from simrunner.store.histories import seal_histories
 
     repair(folder.path)
@@ -155,11 +186,7 @@ def _conclude(folder: RunFolder, campaign: Campaign, error: SimrunnerError | Non
     folder.update_run(status=COMPLETE if error is None else INTERRUPTED if isinstance(error, Interrupted) else FAILED)
     figures = figures_of(folder, campaign, scale_in(folder), results, kept)
     folder.write_json(CAMPAIGN_JSON, document_of(figures))
-    _say(folder, campaign, figures, as_json=place.as_json)
-    if error is not None:
-        error.add_note(f"What was finished until then is kept. To go on: {resume_line(folder.path)}")
-        raise error
-    return _exit_code(figures)
+    return figures
 
 
 def _seal_finding(run: RunFolder) -> None:
@@ -172,8 +199,7 @@ def _seal_finding(run: RunFolder) -> None:
 
 
 def _exit_code(figures: Figures) -> int:
-    code = EXIT_CODE[Verdict(figures.verdict)]
-    return code if figures.status == COMPLETE or code else Interrupted.exit_code
+    return EXIT_CODE[Verdict(figures.verdict)]
 
 
 def _say_opening(folder: RunFolder, campaign: Campaign, base: Request, scale: Scale, place: Place) -> None:
@@ -200,7 +226,7 @@ def _progress(most: int, done: Sequence[ScheduleResult], *, quiet: bool) -> Iter
         yield lambda result: None
         return
     columns = (TextColumn("{task.description:<24}"), BarColumn(), MofNCompleteColumn(), TextColumn("schedules at most"))
-    with Progress(*columns, console=Console(markup=False), auto_refresh=False, transient=True, redirect_stdout=False) as progress:
+    with Progress(*columns, console=terminal(), auto_refresh=False, transient=True, redirect_stdout=False) as progress:
         task = progress.add_task("", total=most, completed=len(done))
         causes = firsts(done)
 

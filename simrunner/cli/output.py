@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -9,12 +10,16 @@ import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 import click
+from rich.console import Console
 
 from simrunner.errors import EnvironmentFailure
 from simrunner.report.page import Page
+
+_READER_GONE = (errno.EPIPE, errno.EIO)
+"""A pipe that nobody reads any more, and a terminal that was closed."""
 
 
 def prepare_streams() -> None:
@@ -35,10 +40,35 @@ def say(text: str, *, err: bool = False) -> None:
     """
     try:
         click.echo(text, err=err)
-    except BrokenPipeError:
-        discard_output()
     except OSError as error:
-        raise EnvironmentFailure(f"the output cannot be written: {error.strerror}") from error
+        if error.errno not in _READER_GONE:
+            raise EnvironmentFailure(f"the output cannot be written: {error.strerror}") from error
+        discard_output()
+
+
+def terminal() -> Console:
+    """Return a console on standard output for a progress bar that is drawn by hand; it may lose its terminal."""
+    return Console(file=cast("TextIO", _Terminal()), markup=False, highlight=False, emoji=False)
+
+
+class _Terminal(io.TextIOBase):
+    """Standard output as rich writes to it, by way of `say`'s rules."""
+
+    def write(self, text: str) -> int:
+        try:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        except OSError as error:
+            if error.errno not in _READER_GONE:
+                raise EnvironmentFailure(f"the output cannot be written: {error.strerror}") from error
+            discard_output()
+        return len(text)
+
+    def isatty(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return sys.stdout.fileno()
 
 
 def say_page(page: Page, *, err: bool = False) -> None:
@@ -62,7 +92,7 @@ def complain(text: str) -> None:
 
 
 def discard_output() -> None:
-    """Send what is still written to a closed pipe nowhere, also what Python flushes at its end."""
+    """Send what is still written to a closed pipe or terminal nowhere, also what Python flushes at its end."""
     for stream in (sys.stdout, sys.stderr):
         if not _is_writable(stream):
             _redirect(stream)
@@ -71,6 +101,8 @@ def discard_output() -> None:
 def _is_writable(stream: TextIO) -> bool:
     try:
         stream.flush()
+        if stream.isatty():  # one that was closed says nothing until it is written to
+            os.write(stream.fileno(), b"")
     except OSError:
         return False
     return True

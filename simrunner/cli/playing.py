@@ -6,7 +6,7 @@ Loads no numpy, pandas or pyarrow at the top: actors are forked while a run is p
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +21,7 @@ from simrunner.runtime.cluster import Cluster
 from simrunner.runtime.coordinator import Request
 from simrunner.search.play import begin, play
 from simrunner.store.folder import RunFolder
-from simrunner.store.tape import TAPE_JSON
+from simrunner.store.tape import tape_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,33 +47,46 @@ def play_and_seal(
     """
     folder: RunFolder | None = None
     ended_by: SimrunnerError | None = None
-    try:
-        with interruptible(), server as cluster:
-            check(cluster)
-            folder = begin(request, cluster, results, datetime.now(UTC))
-            say_page(opening_page(request, Server(cluster.major, cluster.version_text).number, folder.path), err=quiet)
-            with watching(pace_seconds, err=quiet) as watcher:
-                play(request, folder, cluster, watcher)
-    except SimrunnerError as error:
-        if folder is None:
-            raise
-        ended_by = error
-    with folder:
-        _seal(folder, ended_by)
+    with interruptible():
+        try:
+            with server as cluster:
+                check(cluster)
+                folder = begin(request, cluster, results, datetime.now(UTC))
+                say_page(opening_page(request, Server(cluster.major, cluster.version_text).number, folder.path), err=quiet)
+                with watching(pace_seconds, err=quiet) as watcher:
+                    play(request, folder, cluster, watcher)
+        except SimrunnerError as error:
+            if folder is None:
+                raise
+            ended_by = error
+        with folder:
+            if ended_by is None:
+                _seal(folder)
+            else:
+                _keep(folder, ended_by)
     return Played(folder, ended_by)
 
 
-def _seal(folder: RunFolder, ended_by: SimrunnerError | None) -> None:
-    """Seal the folder; of a run that ended early, say in its error what is kept."""
+def _seal(folder: RunFolder) -> None:
+    """Seal the folder of a run that came to its end. Raises SimrunnerError, which says that the run is whole all the same."""
     from simrunner.store.seal import seal
 
     try:
         seal(folder)
-    except SimrunnerError:
-        if ended_by is None:
-            raise
-    if ended_by is not None and (folder.path / TAPE_JSON).exists():
-        path = shown_path(folder.path)
-        ended_by.add_note(f"What happened until then is kept in {path}")
-        ended_by.add_note(f"simrunner analyze {path}")
-        ended_by.add_note(replay_line(folder.path, facts_from(folder.run(), folder.path)))
+    except SimrunnerError as error:
+        error.add_note(f"The run itself had come to its end. To judge it: simrunner analyze {shown_path(folder.path)}")
+        raise
+
+
+def _keep(folder: RunFolder, error: SimrunnerError) -> None:
+    """Seal the folder of a run that ended early, and say in the error what of it is kept."""
+    from simrunner.store.seal import seal
+
+    with suppress(SimrunnerError):  # then the journal stays, which says the same
+        seal(folder)
+    with suppress(SimrunnerError):
+        tape_of(folder)
+        path, facts = shown_path(folder.path), facts_from(folder.run(), folder.path)
+        error.add_note(f"What happened until then is kept in {path}")
+        error.add_note(f"simrunner analyze {path}")
+        error.add_note(replay_line(folder.path, facts))

@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 
 import msgspec
-from rich.console import Console
 
+from simrunner.cli.output import terminal
 from simrunner.cli.replay import check_major, server_of
 from simrunner.cli.signals import interruptible
 from simrunner.errors import Interrupted, RunFolderError, TapeError
@@ -129,7 +129,7 @@ def _progress(*, quiet: bool) -> Iterator[Told]:
     if quiet or not sys.stdout.isatty():
         yield lambda tried, best: None
         return
-    console = Console(markup=False, highlight=False)
+    console = terminal()
 
     def told(tried: int, best: Case) -> None:
         orders, kills, workers, jobs = len(best.orders), len(best.faults), best.size.workers, best.size.all_jobs

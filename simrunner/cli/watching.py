@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import sleep
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from simrunner.cli.output import say
+from simrunner.cli.output import say, terminal
 from simrunner.runtime.coordinator import Watcher
 
 
@@ -47,9 +46,10 @@ class _Pids:
 
 def _bar() -> Progress:
     """A progress bar that is drawn when it is told to: a thread of its own would not survive the forks."""
-    console = Console(markup=False, highlight=False, emoji=False)
     columns = (TextColumn("{task.description:<10}"), BarColumn(), MofNCompleteColumn(), TextColumn("rounds at most"))
-    return Progress(*columns, console=console, auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False)
+    return Progress(
+        *columns, console=terminal(), auto_refresh=False, transient=True, redirect_stdout=False, redirect_stderr=False
+    )
 
 
 def _pace(seconds: float) -> Callable[[], None]:

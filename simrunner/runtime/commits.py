@@ -38,8 +38,9 @@ def record_until(world: World, last: tuple[int, int] | None) -> None:
     batch = [world.unread[place] for place in places]
     world.unread = [transaction for place, transaction in enumerate(world.unread) if place not in places]
     current = _current_rows(world, batch) if last is None and len(batch) == 1 else None
-    for transaction in batch:
-        _record(world, transaction, current)
+    with world.recorder.whole():
+        for transaction in batch:
+            _record(world, transaction, current)
 
 
 def record_restored(world: World) -> None:

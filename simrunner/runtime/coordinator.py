@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
-from simrunner.errors import Interrupted, SimrunnerError
+from simrunner.errors import Interrupted, RecordingFailed, SimrunnerError
 from simrunner.runtime import process
 from simrunner.runtime.database import Database
 from simrunner.runtime.performance import Request, perform
@@ -59,11 +59,13 @@ def _telling_how_it_ended(folder: RunFolder) -> Iterator[None]:
     try:
         yield
     except (Interrupted, KeyboardInterrupt):
-        folder.update_run(status=INTERRUPTED)
+        with suppress(RecordingFailed):  # the first failure is the one to tell, here and below
+            folder.update_run(status=INTERRUPTED)
         raise
     except Exception as error:
         words = str(error) if isinstance(error, SimrunnerError) else f"{type(error).__name__}: {error}"
-        folder.update_run(status=FAILED, error=words)
+        with suppress(RecordingFailed):
+            folder.update_run(status=FAILED, error=words)
         raise
 
 

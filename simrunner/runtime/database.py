@@ -16,6 +16,7 @@ from simrunner.limits import LIMITS
 from simrunner.runtime import libpq
 from simrunner.runtime.admin import execute, failures
 from simrunner.runtime.cluster import Cluster
+from simrunner.runtime.holding import signals_held
 from simrunner.runtime.homes import Home, continue_backends, end_sessions, home_of
 from simrunner.runtime.settings import SEARCH_PATH_CATALOG, SEARCH_PATH_SCHEMA, as_options, session_settings
 from simrunner.runtime.shared_objects import DATABASE_PREFIX
@@ -120,10 +121,11 @@ def create(cluster: Cluster, run_id: str) -> Iterator[Database]:
         home.make()
         yield database
     except BaseException:
-        with suppress(ServerError):  # the first failure is the one to tell
+        with suppress(ServerError), signals_held():  # the first failure is the one to tell
             home.remove()
         raise
-    home.remove()
+    with signals_held():
+        home.remove()
 
 
 def database_name(run_id: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from simrunner.model.view import ArmedFault
 from simrunner.model.workload import Workload
 from simrunner.runtime import actors, crashing, libpq, phases, process, setup, waking
 from simrunner.runtime.committed import Committed
+from simrunner.runtime.holding import signals_held
 from simrunner.runtime.messages import Role
 from simrunner.runtime.phases import Course
 from simrunner.runtime.recorder import Ledger, Recorder
@@ -156,15 +156,11 @@ def _audit_row(recorder: Recorder, reply: libpq.Reply, row: tuple[str | None, ..
 
 
 def _clean_up(world: World) -> None:
-    # A second Ctrl-C must not leave processes behind.
-    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
+    with signals_held():
         with suppress(ServerError):  # it may be gone
             crashing.let_log_go(world)
         _end_all(world)
         world.recorder.flush()
-    finally:
-        signal.signal(signal.SIGINT, previous)
 
 
 def _end_all(world: World) -> None:

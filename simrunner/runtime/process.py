@@ -30,6 +30,7 @@ from simrunner.model.workload import Workload
 from simrunner.runtime import clock, libpq
 from simrunner.runtime.client import Client
 from simrunner.runtime.gate import ActorGate, Gate, PipeGate, Terminated
+from simrunner.runtime.holding import ENDING
 from simrunner.runtime.messages import BARRIER, EXIT, ROUND, Intent, Order, Role
 from simrunner.runtime.processors import Gathering
 from simrunner.runtime.programs import perform, program_of
@@ -39,8 +40,8 @@ _PR_SET_PDEATHSIG = 1
 _STAT_BYTES = 1024
 _AGAIN_MS = 10.0
 """After so long a signal that was not heeded is sent again."""
-_OURS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Signals that the coordinator handles."""
+_LOOK_MS = 20.0
+"""An actor that was told to end is waited for so long before it is continued, lest it was stopped."""
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -74,7 +75,7 @@ def spawn(spec: HandSpec) -> Process:
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     coordinator = os.getpid()
     # A signal between the fork and _detach would run the coordinator's handlers in the child.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _OURS)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     pid = os.fork()
     if pid == 0:
         _child(spec, theirs, coordinator)
@@ -116,6 +117,19 @@ def resume(process: Process) -> None:
     with suppress(ProcessLookupError):
         os.kill(process.pid, signal.SIGCONT)
         os.waitid(os.P_PID, process.pid, os.WCONTINUED | os.WEXITED | os.WNOWAIT)
+
+
+def dismiss(process: Process) -> str:
+    """Tell an actor that rests to end, and reap it. Returns how it ended, as `reap` does.
+
+    One that somebody stopped (SIGSTOP) is continued, as often as needed: it could not notice. One that does not end is killed.
+    """
+    process.gate.close()
+    deadline = monotonic() + LIMITS.step_seconds
+    while not has_ended(process.pid, _LOOK_MS):
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGCONT if monotonic() < deadline else signal.SIGKILL)
+    return reap(process)
 
 
 def reap(process: Process) -> str:
@@ -212,13 +226,13 @@ def _detach(keep: int, coordinator: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _OURS)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     gc.freeze()
     # Close descriptors, never connections: closing a connection would end the coordinator's own session.
     os.closerange(3, keep)
     os.closerange(keep + 1, os.sysconf("SC_OPEN_MAX"))
     devnull = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(devnull, sys.__stdin__.fileno() if sys.__stdin__ else 0)
+    os.dup2(devnull, 0)
 
 
 def _live(spec: HandSpec, end: socket.socket) -> None:

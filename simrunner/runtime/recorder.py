@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from time import time_ns
 from typing import Any, Protocol
 
@@ -81,6 +82,19 @@ class Recorder:
     def change(self, kind: str, **columns: Any) -> None:
         """Record a committed change: from here on statements see it."""
         self.last_change_seq = self.event(kind, **columns)
+
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """Record what belongs together, or nothing of it: a commit of which the changes were not read yet is half the truth."""
+        events, length = self._events, len(self._events)
+        seq, last_change_seq = self.seq, self.last_change_seq
+        try:
+            yield
+        except BaseException:
+            if self._events is events:  # nothing was flushed meanwhile
+                del events[length:]
+                self.seq, self.last_change_seq = seq, last_change_seq
+            raise
 
     def job(self, text: str | None) -> int | None:
         """Ordinal of a job id."""

@@ -14,11 +14,14 @@ from dataclasses import replace
 from pathlib import Path
 from subprocess import Popen
 
+from simrunner.errors import ServerError
 from simrunner.runtime import environment
 from simrunner.runtime.account import cache_folder, server_account
 from simrunner.runtime.admin import administering, texts
 from simrunner.runtime.binaries import binaries
+from simrunner.runtime.clearing import clear_others, remove_orphans, tell, what_is_left
 from simrunner.runtime.cluster import Cluster
+from simrunner.runtime.holding import signals_held
 from simrunner.runtime.pgdata import SUPERUSER, data_folder, prepare_data
 from simrunner.runtime.postmaster import StartFailed, crash, end_leftovers, start, stop
 from simrunner.runtime.settings import server_settings
@@ -37,12 +40,19 @@ def embedded(major: int = 18) -> Iterator[Cluster]:
     account = server_account()
     with locked_slot(major, account) as slot, environment.hidden(environment.libpq_variables()):
         folder = binaries(major, account, cache_folder())
+        left = what_is_left(slot)
+        clear_others(account)
         running = _Running(slot, major, folder)
         try:
-            yield _prepared(running)
+            running.start()
+            yield _prepared(running, left)
+        except ServerError:
+            running.has_failed = True
+            raise
         finally:
-            stop(slot, running.process)
-            remove_socket_folder(slot)
+            with signals_held():
+                running.end()
+                remove_socket_folder(slot)
 
 
 class _Running:
@@ -50,13 +60,30 @@ class _Running:
 
     def __init__(self, slot: Slot, major: int, folder: Path) -> None:
         self.slot, self.major, self._folder = slot, major, folder
-        self.process, self.socket = _started(slot, major, folder)
+        self.process: Popen[bytes] | None = None
+        self.socket = slot.folder
+        self.has_failed = False
+
+    def start(self) -> None:
+        """Start it. Raises ServerError."""
+        self.process, self.socket = _started(self.slot, self.major, self._folder)
 
     def crash(self) -> None:
         """Crash it and start it again on its data, which it recovers. Raises ServerError."""
-        crash(self.slot, self.process)
+        if self.process is not None:
+            crash(self.slot, self.process)
         data = data_folder(self.slot, self.major)
         self.process, _ = start(self.slot, data, self._folder, server_settings(self.major), self.socket)
+
+    def end(self) -> None:
+        """Stop it. Of one that failed the cluster goes too: databases lie in it that nobody could drop any more."""
+        if self.process is None:  # interrupted while it was started
+            end_leftovers(self.slot)
+        else:
+            self.has_failed = self.has_failed or self.process.poll() is not None
+            stop(self.slot, self.process)
+        if self.has_failed:
+            shutil.rmtree(data_folder(self.slot, self.major), ignore_errors=True)
 
 
 def _started(slot: Slot, major: int, folder: Path) -> tuple[Popen[bytes], Path]:
@@ -73,7 +100,7 @@ def _started(slot: Slot, major: int, folder: Path) -> tuple[Popen[bytes], Path]:
     return start(slot, data, folder, server_settings(major))
 
 
-def _prepared(running: _Running) -> Cluster:
+def _prepared(running: _Running, left: list[str]) -> Cluster:
     parameters = {"host": str(running.socket), "port": "5432", "user": SUPERUSER}
     bare = Cluster(
         running.major,
@@ -82,11 +109,12 @@ def _prepared(running: _Running) -> Cluster:
         True,
         parameters,
         embedded=True,
-        postmaster_pid=running.process.pid,
+        postmaster_pid=None if running.process is None else running.process.pid,
         crash=running.crash,
         slot=running.slot.number,
     )
     with administering(bare, bare.maintenance, "preparing the embedded server") as connection:
-        drop_leftovers(connection)
+        left = [*left, *(f"the database {name}" for name in drop_leftovers(connection))]
         ensure_template(bare, connection)
+        tell(running.slot, [*left, *remove_orphans(data_folder(running.slot, running.major), connection)])
         return replace(bare, version_text=texts(connection, "SELECT version()")[0])

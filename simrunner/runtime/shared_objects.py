@@ -32,14 +32,16 @@ $$
 """
 
 
-def drop_leftovers(connection: psycopg.Connection) -> None:
-    """Drop the databases of killed runs, those that their designs made, and what they left besides.
+def drop_leftovers(connection: psycopg.Connection) -> list[str]:
+    """Drop the databases of killed runs, those that their designs made, and what they left besides. Returns their names.
 
     All but initdb's (FirstNormalObjectId) and the template, to which nobody can connect.
     """
-    for name in texts(connection, "SELECT datname FROM pg_database WHERE oid >= 16384 AND datallowconn"):
+    names = texts(connection, "SELECT datname FROM pg_database WHERE oid >= 16384 AND datallowconn ORDER BY datname")
+    for name in names:
         execute(connection, "DROP DATABASE {} WITH (FORCE)", name)
     forget_roles(connection)
+    return names
 
 
 def forget_roles(connection: psycopg.Connection) -> None:

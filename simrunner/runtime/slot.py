@@ -23,6 +23,7 @@ from simrunner.limits import LIMITS
 from simrunner.runtime.account import Account, cache_folder, hand_over, open_folder, private_folder
 
 SOCKET_NAME = ".s.PGSQL.5432"
+_SOCKET = "socket"
 _SLOTS = 64
 _SHORT_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - mkdtemp makes a private folder in it
 _PREFIX = "simrunner-"
@@ -65,9 +66,14 @@ def locked_slot(major: int, account: Account) -> Iterator[Slot]:
     raise ServerError(f"{_SLOTS} simrunner commands already run embedded servers in {home}; end some of them")
 
 
-def idle_slots(account: Account) -> Iterator[Slot]:
-    """Yield each slot that no command holds, of every major version; it is held while it is looked at."""
+def left_slots(account: Account) -> Iterator[Slot]:
+    """Yield each slot that a killed command has left, of every major version; it is held while it is looked at.
+
+    A command that ends by itself removes the folder of its socket last, so one that lies in a slot without a holder tells.
+    """
     for folder in sorted(cache_folder().glob("pg*/*/lock")):
+        if not has_socket_folder(folder.parent):
+            continue
         lock = os.open(folder, os.O_RDWR)
         try:
             if _try_lock(lock):
@@ -87,7 +93,7 @@ def _try_lock(lock: int) -> bool:
 def make_socket_folder(slot: Slot) -> Path:
     """Make the private folder of the socket, where its path is short enough. Raises ServerError if there is no such place."""
     remove_socket_folder(slot)
-    place = slot.folder / "socket"
+    place = slot.folder / _SOCKET
     if _usable(place):
         return private_folder(place, slot.account)
     for short in _SHORT_FOLDERS:
@@ -99,9 +105,14 @@ def make_socket_folder(slot: Slot) -> Path:
     raise ServerError(f"{place} is too long for a socket's path, and none of {', '.join(_SHORT_FOLDERS)} can be written to")
 
 
+def has_socket_folder(folder: Path) -> bool:
+    """Whether the folder of a socket, or a link to one, lies in a slot."""
+    return os.path.lexists(folder / _SOCKET)
+
+
 def remove_socket_folder(slot: Slot) -> None:
     """Remove the socket's folder, also one that a killed command left behind."""
-    place = slot.folder / "socket"
+    place = slot.folder / _SOCKET
     if place.is_symlink():
         target = place.readlink()
         if target.name.startswith(_PREFIX):

@@ -17,6 +17,7 @@ from simrunner.model.workload import Workload
 from simrunner.runtime import libpq, process, setup
 from simrunner.runtime.database import Database
 from simrunner.runtime.emptying import Emptier
+from simrunner.runtime.holding import signals_held
 from simrunner.runtime.observer import Observer
 from simrunner.runtime.process import HandSpec, Process
 from simrunner.runtime.processors import Gathering
@@ -133,13 +134,13 @@ class Stage:
         if self._keep and one.backend_pid:
             self._idle.append(one)
             return "exit"
-        one.gate.close()
-        return process.reap(one)
+        return process.dismiss(one)
 
     def close(self) -> None:
         """End the idle processes and the observer's session."""
-        self._forget_processes()
-        self._end()
+        with signals_held():
+            self._forget_processes()
+            self._end()
 
     def _forget_processes(self) -> None:
         for one in (*self._idle, *self._arriving):
@@ -184,4 +185,5 @@ def _leaves_locks(design: Design) -> bool:
 
 
 def _barriers(workload: Workload) -> tuple[Barrier, ...]:
-    return tuple(multiprocessing.Barrier(workload.actors.workers) for _ in range(LIMITS.barriers))
+    forking = multiprocessing.get_context("fork")  # with another their semaphores had names, and would outlive a kill -9
+    return tuple(forking.Barrier(workload.actors.workers) for _ in range(LIMITS.barriers))

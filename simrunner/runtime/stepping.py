@@ -45,8 +45,9 @@ def begin_deferred(world: World, lane: Lane) -> None:
 
 def finish(world: World, lane: Lane, report: Report) -> None:
     """Record a step's outcome and park the actor at its next one."""
-    for outcome in report.outcomes:
-        _record_outcome(world, lane, outcome)
+    with world.recorder.whole():
+        for outcome in report.outcomes:
+            _record_outcome(world, lane, outcome)
     if lane.process is not None and report.backend_pid != lane.process.backend_pid:
         sessions.begin_next(world, lane, report.backend_pid)
     lane.pending = None

@@ -19,15 +19,12 @@ from typing import NamedTuple, NoReturn
 from simrunner import errors
 from simrunner.errors import EnvironmentFailure, SimrunnerError
 from simrunner.limits import LIMITS
+from simrunner.runtime.holding import ENDING, signals_held
 from simrunner.runtime.process import die_with
 from simrunner.search.campaign import Budget
 from simrunner.search.coordinator import Assignment, serve
 from simrunner.search.talk import Begin, Channel, Done, Exhausted, Failed, Measure, Measured, Message, Ready, Run, channels
 from simrunner.store.schedules import ScheduleResult
-
-_HANDLED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Signals that the parent handles."""
-
 
 Told = Callable[[ScheduleResult], None]
 """Told every schedule that is finished."""
@@ -59,10 +56,11 @@ def crew_of(assignments: Sequence[Assignment]) -> Iterator[list[Coordinator]]:
             crew.append(_fork(one, crew))
         yield crew
     finally:
-        for coordinator in crew:
-            coordinator.channel.close()
-        for coordinator in crew:
-            _see_off(coordinator)
+        with signals_held():
+            for coordinator in crew:
+                coordinator.channel.close()
+            for coordinator in crew:
+                _see_off(coordinator)
 
 
 def greet(crew: Sequence[Coordinator]) -> Ready:
@@ -147,7 +145,7 @@ def _fork(one: Assignment, others: Sequence[Coordinator]) -> Coordinator:
     ours, theirs = channels()
     parent = os.getpid()
     # A signal between the fork and _live would run the parent's handlers in the child.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
     pid = os.fork()
     if pid == 0:
         ours.close()
@@ -164,9 +162,9 @@ def _live(one: Assignment, channel: Channel, parent: int) -> NoReturn:
     die_with(parent)
     for descriptor in one.closes:
         os.close(descriptor)
-    for number in _HANDLED:
+    for number in ENDING:
         signal.signal(number, signal.SIG_DFL if number == signal.SIGTERM else signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDLED)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     code = 0
     try:
         serve(one, channel)

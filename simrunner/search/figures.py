@@ -18,7 +18,7 @@ from simrunner.runtime.performance import Request
 from simrunner.search.campaign import EXHAUSTIVE, Campaign, Positive
 from simrunner.search.findings import firsts
 from simrunner.store import files
-from simrunner.store.folder import RunFolder
+from simrunner.store.folder import COMPLETE, RunFolder
 from simrunner.store.schedules import ScheduleResult, by_part
 from simrunner.strategies.exhaustive import next_prefix
 from simrunner.strategies.pct import detection_probability
@@ -95,7 +95,7 @@ def figures_of(
     goals = {name: exercised[name] for name in scale.goals}
     is_exhausted = campaign.strategy == EXHAUSTIVE and bool(results) and next_prefix(results[-1].path) is None
     return Figures(
-        verdict=_verdict(results, goals).value,
+        verdict=_verdict(results, goals, folder.status()).value,
         status=folder.status(),
         schedules=len(results),
         unknown=len(results) - len(known),
@@ -135,11 +135,14 @@ def document_of(figures: Figures) -> dict[str, Any]:
     return document
 
 
-def _verdict(results: Sequence[ScheduleResult], goals: Mapping[str, int]) -> Verdict:
+def _verdict(results: Sequence[ScheduleResult], goals: Mapping[str, int], status: str) -> Verdict:
+    """Of a campaign that did not come to its end a violation stands, and all else is unknown."""
     verdicts = {result.verdict: None for result in results}
     for verdict in (Verdict.VIOLATED, Verdict.UNKNOWN):
         if verdict.value in verdicts:
             return verdict
+    if status != COMPLETE:
+        return Verdict.UNKNOWN
     return Verdict.VALID if results and all(goals.values()) else Verdict.NOT_EXERCISED
 
 

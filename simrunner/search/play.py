@@ -24,25 +24,24 @@ def server_for(dsn: str | None, major: int) -> AbstractContextManager[Cluster]:
 
 def begin(request: Request, cluster: Cluster, results: Path, started: datetime) -> RunFolder:
     """Create and lock the folder of a run and write down all that determines it. Raises RecordingFailed."""
-    folder = RunFolder.create(results, request.workload.name, request.design.name, request.seed, started)
-    return _determined(folder, request, cluster)
+    facts = _facts(request, cluster)
+    return RunFolder.create(results, request.workload.name, request.design.name, request.seed, started, facts=facts)
 
 
 def begin_part(request: Request, cluster: Cluster, path: Path, started: datetime) -> RunFolder:
     """Create and lock the folder of a run that is part of another, at a path, as `begin` does. Raises RecordingFailed."""
-    folder = RunFolder.create_part(path, request.workload.name, request.design.name, request.seed, started)
-    return _determined(folder, request, cluster)
+    facts = _facts(request, cluster)
+    return RunFolder.create_part(path, request.workload.name, request.design.name, request.seed, started, facts=facts)
 
 
-def _determined(folder: RunFolder, request: Request, cluster: Cluster) -> RunFolder:
-    folder.update_run(
+def _facts(request: Request, cluster: Cluster) -> dict[str, object]:
+    return {
         **asdict(_setup(request, cluster)),
-        postgres={"major": cluster.major, "version": cluster.version_text},
-        context=context_document(request.design, request.workload, request.mode),
-        terms=terms_document(request.workload),
-        paths={"design": request.design.folder, "workload": str(Path(request.workload.path).resolve())},
-    )
-    return folder
+        "postgres": {"major": cluster.major, "version": cluster.version_text},
+        "context": context_document(request.design, request.workload, request.mode),
+        "terms": terms_document(request.workload),
+        "paths": {"design": request.design.folder, "workload": str(Path(request.workload.path).resolve())},
+    }
 
 
 def play(request: Request, folder: RunFolder, cluster: Cluster, watcher: Watcher) -> None:

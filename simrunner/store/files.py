@@ -19,6 +19,7 @@ T = TypeVar("T")
 _ADVICE = {
     errno.ENOSPC: "the disk is full: free space and run again",
     errno.EDQUOT: "the disk quota is used up: free space and run again",
+    errno.EFBIG: "it may not become larger (`ulimit -f`): raise the limit and run again",
     errno.EROFS: "the file system is read-only: choose another results folder",
     errno.EACCES: "permission denied: choose a results folder that you may write to",
     errno.EPERM: "permission denied: choose a results folder that you may write to",
@@ -60,6 +61,15 @@ def write_bytes(path: Path, data: bytes, *, durable: bool = False) -> None:
             with suppress(OSError):
                 temporary.unlink(missing_ok=True)
             raise
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove the temporary files in and below a folder of processes that were killed while they wrote."""
+    for path in sorted(folder.rglob(".*.tmp")):
+        pid = path.name.split(".")[-2]
+        if not Path("/proc", pid).exists():
+            with suppress(OSError):
+                path.unlink()
 
 
 def write_json(path: Path, document: object, *, indent: int = 2, durable: bool = False) -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from collections.abc import Iterator
+import shutil
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from itertools import count
@@ -29,6 +30,7 @@ RUNNING, COMPLETE, FAILED, INTERRUPTED = "running", "complete", "failed", "inter
 LATEST = "latest"
 RUN_JSON = "run.json"
 RUN_LOCK = "run.lock"
+NO_FACTS: Mapping[str, object] = {}
 
 
 class RunFolder:
@@ -42,15 +44,27 @@ class RunFolder:
         self._lock = lock
 
     @classmethod
-    def create(cls, results: Path, workload: str, design: str, seed: int, started: datetime, *, records: bool = True) -> Self:
+    def create(
+        cls,
+        results: Path,
+        workload: str,
+        design: str,
+        seed: int,
+        started: datetime,
+        *,
+        records: bool = True,
+        facts: Mapping[str, object] = NO_FACTS,
+    ) -> Self:
         """Create `results/<workload>/<UTC time>-<design>-s<seed>/`, lock it and point the `latest` links at it.
 
-        The folder takes its name only when it is complete (run.json, run.lock, an empty journal), so that a crash leaves no run
-        that cannot be opened. A name that is taken gets `-2`, `-3`, ...
+        The folder takes its name only when it is complete (run.json with the `facts`, run.lock, an empty journal), so that a
+        crash leaves no run that cannot be opened. A name that is taken gets `-2`, `-3`, ...
         `records=False`: it will hold other runs and has no events of its own. Raises RecordingFailed.
         """
         parent = results.resolve() / _folder_name(workload)
-        folder = cls._draft(parent, workload, design, seed, started, records=records)
+        with files.recording(parent):
+            parent.mkdir(parents=True, exist_ok=True)
+        folder = cls._draft(parent, workload, design, seed, started, records=records, facts=facts)
         moment = started.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ")
         with files.recording(parent):
             folder.path = _rename_to_free_name(folder.path, f"{moment}-{design.replace('/', '-')}-s{seed}")
@@ -59,33 +73,51 @@ class RunFolder:
         return folder
 
     @classmethod
-    def create_part(cls, path: Path, workload: str, design: str, seed: int, started: datetime) -> Self:
+    def create_part(
+        cls, path: Path, workload: str, design: str, seed: int, started: datetime, *, facts: Mapping[str, object] = NO_FACTS
+    ) -> Self:
         """Create and lock the folder of a run that is part of another, at a path that is free. Raises RecordingFailed."""
-        folder = cls._draft(path.parent.resolve(), workload, design, seed, started, records=True)
+        with files.recording(path):
+            path.parent.mkdir(exist_ok=True)  # not the other's folder: that may have been removed
+        folder = cls._draft(path.parent.resolve(), workload, design, seed, started, records=True, facts=facts)
         with files.recording(path):
             folder.path = folder.path.rename(folder.path.with_name(path.name))
         return folder
 
     @classmethod
-    def _draft(cls, parent: Path, workload: str, design: str, seed: int, started: datetime, *, records: bool) -> Self:
+    def _draft(
+        cls,
+        parent: Path,
+        workload: str,
+        design: str,
+        seed: int,
+        started: datetime,
+        *,
+        records: bool,
+        facts: Mapping[str, object],
+    ) -> Self:
         """Make a complete and locked run folder under a name that nobody looks for."""
         with files.recording(parent):
-            parent.mkdir(parents=True, exist_ok=True)
+            _remove_left(parent)
             draft = _new_draft(parent)
+        document = {
+            "schema": RUN_SCHEMA,
+            "status": RUNNING,
+            "started": started.astimezone(UTC).isoformat(),
+            "workload": workload,
+            "design": design,
+            "seed": seed,
+            **facts,
+        }
+        try:
+            folder = cls(draft, _take_lock(draft / RUN_LOCK))
             if records:
-                _add_records(draft)
-        folder = cls(draft, _take_lock(draft / RUN_LOCK))
-        folder.write_json(
-            RUN_JSON,
-            {
-                "schema": RUN_SCHEMA,
-                "status": RUNNING,
-                "started": started.astimezone(UTC).isoformat(),
-                "workload": workload,
-                "design": design,
-                "seed": seed,
-            },
-        )
+                with files.recording(draft):
+                    _add_records(draft)
+            folder.write_json(RUN_JSON, document)
+        except BaseException:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
         return folder
 
     @classmethod
@@ -133,6 +165,8 @@ class RunFolder:
 
     def update_run(self, **changes: object) -> None:
         """Set keys of run.json, atomically. Only the run's own coordinator calls it. Raises RecordingFailed."""
+        with files.recording(self.path / RUN_JSON):
+            (self.path / RUN_JSON).stat()
         self.write_json(RUN_JSON, {**self.run(), **changes})
 
     def status(self) -> str:
@@ -199,13 +233,34 @@ def _folder_name(workload: str) -> str:
 
 
 def _new_draft(parent: Path) -> Path:
-    """Make a hidden folder that will be renamed when it is complete; one of a process that died stays out of the way."""
+    """Make a hidden folder that will be renamed when it is complete."""
     for number in count():
         draft = parent / f".new-{os.getpid()}-{number}"
         with suppress(FileExistsError):
             draft.mkdir()
             break
     return draft
+
+
+def _remove_left(parent: Path) -> None:
+    """Remove what processes left that were killed while they made a folder, or a link to one."""
+    for draft in parent.glob(".new-*"):
+        if not _is_in_use(draft):
+            shutil.rmtree(draft, ignore_errors=True)
+    for link in (*parent.glob(f".{LATEST}.*.tmp"), *parent.parent.glob(f".{LATEST}.*.tmp")):
+        if not _lives(link.name.split(".")[-2]):
+            link.unlink(missing_ok=True)
+
+
+def _is_in_use(draft: Path) -> bool:
+    """Whether the lock of a draft is held; without a lock yet, whether its process is there."""
+    if (draft / RUN_LOCK).exists():
+        return RunFolder(draft)._is_locked()
+    return _lives(draft.name.split("-")[-2])
+
+
+def _lives(pid: str) -> bool:
+    return Path("/proc", pid).exists()
 
 
 def _add_records(draft: Path) -> None:

@@ -7,6 +7,7 @@ whose line is missing; `repair` cuts that off, and the schedule is run again. Mu
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -88,6 +89,7 @@ def by_part(folder: Path) -> dict[int, list[ScheduleResult]]:
 
 def repair(folder: Path) -> None:
     """Cut off what a kill left unfinished. Only while no part is running. Raises RunFolderError, RecordingFailed."""
+    files.remove_unfinished(folder)
     for part, results in by_part(folder).items():
         finished = frozenset(result.schedule for result in results)
         lines = _lines_of(folder, part)
@@ -159,3 +161,5 @@ def _write(descriptor: int, path: Path, data: bytes) -> None:
     with files.recording(path):
         while data:
             data = data[os.write(descriptor, data) :]
+        if os.fstat(descriptor).st_nlink == 0:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))

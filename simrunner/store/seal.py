@@ -64,6 +64,7 @@ def seal(folder: RunFolder) -> None:
         if (folder.path / FINAL_ROWS).exists():
             with files.recording(folder.path):
                 (folder.path / FINAL_ROWS).unlink()
+        files.remove_unfinished(folder.path)
 
 
 def _seal(folder: RunFolder) -> None:

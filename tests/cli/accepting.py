@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 from simrunner.cli.accept import accepted
-from simrunner.cli.endings import _ending
+from simrunner.cli.endings import ending
 from simrunner.report.acceptance.plan import plan
 from simrunner.report.acceptance.playbook import PLAYBOOK
 from simrunner.search.play import server_for
-from tests.cli.invoking import Ended
+from tests.cli.invoking import Ended, own_words
 
 DSN = "SIMRUNNER_TESTS_DSN"
 """Variable with the --dsn of the acceptance."""
@@ -33,7 +33,7 @@ def accept(design: str | Path, results: Path, *experiments: str, dsn: str | None
     process = start(design, results, *experiments, dsn=dsn)
     out, err = process.communicate()
     assert "Traceback" not in err, err
-    return Ended(process.returncode, out, err)
+    return Ended(process.returncode, out, own_words(err))
 
 
 def main(design: str, results: str, *experiments: str) -> int:
@@ -42,4 +42,4 @@ def main(design: str, results: str, *experiments: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(_ending(lambda: main(*sys.argv[1:])))
+    sys.exit(ending(lambda: main(*sys.argv[1:])))

@@ -22,6 +22,9 @@ def invoke(*words: str | Path) -> Result:
     return result
 
 
+CLEARED = "Cleared what an ended command had left"
+
+
 class Ended(NamedTuple):
     """How a program ended."""
 
@@ -35,6 +38,11 @@ class Ended(NamedTuple):
         return document
 
 
+def own_words(err: str) -> str:
+    """What a program wrote to standard error, without what it says of other commands of this machine that were killed."""
+    return "".join(line for line in err.splitlines(keepends=True) if not line.startswith(CLEARED))
+
+
 def command(*words: str | Path) -> list[str]:
     """Return the command line of a simrunner program."""
     return [sys.executable, "-m", "simrunner", *map(str, words)]
@@ -46,4 +54,4 @@ def program(*words: str | Path, cwd: Path, **environment: str) -> Ended:
         command(*words), cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )
     assert "Traceback" not in done.stderr
-    return Ended(done.returncode, done.stdout, done.stderr)
+    return Ended(done.returncode, done.stdout, own_words(done.stderr))

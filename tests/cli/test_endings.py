@@ -17,7 +17,8 @@ from click.testing import CliRunner
 from simrunner import __version__, errors
 from simrunner.cli import main
 from simrunner.cli.endings import Commands
-from simrunner.cli.signals import ENDING, interruptible
+from simrunner.cli.signals import handlers_kept, interruptible
+from simrunner.runtime.holding import ENDING
 from tests.cli.invoking import command, invoke, program
 
 SUBCLASSES = [value for value in vars(errors).values() if isinstance(value, type) and issubclass(value, errors.SimrunnerError)]
@@ -124,10 +125,18 @@ def cleaned_up_under_fire(number: int) -> None:
 
 @pytest.mark.parametrize("number", ENDING)
 def test_the_first_signal_interrupts_and_later_ones_do_not(number: int) -> None:
-    before = signal.getsignal(number)
-    with pytest.raises(errors.Interrupted, match=signal.Signals(number).name):
-        cleaned_up_under_fire(number)
-    assert signal.getsignal(number) is before
+    """Not until the command has said how it ended, either."""
+    with handlers_kept():
+        with pytest.raises(errors.Interrupted, match=signal.Signals(number).name):
+            cleaned_up_under_fire(number)
+        assert {signal.getsignal(one) for one in ENDING} == {signal.SIG_IGN}
+
+
+def test_signals_are_heard_again_after_a_block_without_one() -> None:
+    before = [signal.getsignal(number) for number in ENDING]
+    with interruptible():
+        pass
+    assert [signal.getsignal(number) for number in ENDING] == before
 
 
 def test_a_signal_that_was_ignored_stays_ignored() -> None:

@@ -19,7 +19,7 @@ from simrunner.store.folder import RunFolder
 from simrunner.store.journal import JOURNAL, Journal
 from simrunner.store.reader import read_history
 from tests.cli.conftest import RealRun
-from tests.cli.invoking import command, program
+from tests.cli.invoking import command, own_words, program
 
 pytestmark = pytest.mark.server
 
@@ -161,7 +161,8 @@ class Running:
         return [pid for pid, born in self.born.items() if start_time(pid) == born]
 
     def end(self) -> tuple[str, str]:
-        return self.process.communicate()
+        out, err = self.process.communicate()
+        return out, own_words(err)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import pytest
 from psycopg.pq.abc import PGconn
 
+from simrunner.analysis.judge import judge
 from simrunner.errors import Divergence, Interrupted, RecordingFailed, ServerError, StepStuck
+from simrunner.history.history import History
 from simrunner.limits import LIMITS
 from simrunner.model.tape import STEP, UNPLANNED, WAKE, Decision
+from simrunner.model.verdict import Verdict
 from simrunner.runtime import libpq, waiting
 from simrunner.runtime.coordinator import Request, execute
 from simrunner.runtime.database import Database
+from simrunner.runtime.truth import CommittedTransaction, TruthReader
 from simrunner.store.folder import FAILED, INTERRUPTED, RunFolder
 from simrunner.store.journal import JOURNAL
 from simrunner.store.reader import load
@@ -72,6 +77,29 @@ def test_an_unforeseen_error(database: Database, tmp_path: Path) -> None:
 def test_a_run_after_an_interrupted_one_in_the_same_database(database: Database, tmp_path: Path) -> None:
     ended(database, tmp_path, request("smoke"), KeyboardInterrupt, raising(KeyboardInterrupt()))
     assert run(database, tmp_path, request("smoke", reuse=True)).verdict().root_cause is None
+
+
+@pytest.mark.parametrize("reads", range(1, 13, 2))
+def test_a_commit_whose_changes_were_not_read_is_no_broken_promise(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reads: int
+) -> None:
+    """The run is interrupted between the two, in the middle of a step: it is recorded whole or not at all."""
+    read, counted = TruthReader.read, count(1)
+
+    def interrupted(reader: TruthReader) -> list[CommittedTransaction]:
+        if next(counted) == reads:
+            raise Interrupted("stopped")
+        return read(reader)
+
+    monkeypatch.setattr(TruthReader, "read", interrupted)
+    wanted = request("smoke")
+    with new_folder(tmp_path, wanted) as folder:
+        with pytest.raises(Interrupted):
+            execute(wanted, folder, database, pacing(lambda: None))
+        loaded = load(folder)
+    assert loaded.events[-1].kind == "sent"
+    verdict = judge(History(*loaded), wanted.workload.judges, (), ())
+    assert (verdict.verdict, verdict.root_cause) == (Verdict.UNKNOWN, None)
 
 
 @contextmanager

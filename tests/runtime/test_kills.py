@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +15,8 @@ from simrunner.model.operations import CRASH_POINTS
 from simrunner.model.verdict import Verdict
 from simrunner.runtime.coordinator import Request
 from simrunner.runtime.database import Database
-from tests.runtime.outside import BLOCKED, IN_TRANSACTION, Outside, is_there, kill_between_rounds, kill_when
+from simrunner.runtime.stage import Stage
+from tests.runtime.outside import BLOCKED, IN_TRANSACTION, Outside, is_there, kill_between_rounds, kill_when, state_of
 from tests.runtime.runs import FAULTS, Run, request, run, workload_file
 
 SETTINGS = {"jobs": "4", "ghost_operations": "", "lease_ms": "4000", "must_exercise": ""}
@@ -151,3 +155,17 @@ def test_a_kill_of_a_blocked_worker_leaves_an_orphan_and_replays(database: Datab
     freeing = next(event for event in done.of("ok", actor=blockers, value="COMMIT") if event.seq > fault.seq)
     assert fault.seq < unknown.seq < freeing.seq < gone.seq
     assert replayed(database, tmp_path, done, wanted).sha256 == done.sha256
+
+
+@pytest.mark.parametrize("is_stopped", [False, True])
+def test_an_actor_that_is_stopped_from_outside_is_dismissed(database: Database, is_stopped: bool) -> None:
+    """It rests after its last round and cannot notice that it may go."""
+    wanted = request("smoke")
+    with closing(Stage(database, wanted.design, wanted.workload)) as stage:
+        one = stage.cast()
+        if is_stopped:
+            os.kill(one.pid, signal.SIGSTOP)
+            while state_of(one.pid) != "T":
+                pass
+        assert stage.dismiss(one) == "exit"
+        assert not is_there(one.pid)

@@ -33,6 +33,27 @@ class Struck(Journal):
             raise Interrupted("the run was ended early by SIGINT")
 
 
+def half(recorder: Recorder) -> None:
+    with recorder.whole():
+        recorder.event("ok", value="COMMIT")
+        recorder.change("transition")
+        raise Interrupted("in between")
+
+
+def test_what_belongs_together_is_recorded_whole_or_not_at_all(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal")
+    recorder = Recorder(journal, Draws(1), 0)
+    recorder.event("sent", value="COMMIT")
+    with pytest.raises(Interrupted):
+        half(recorder)
+    assert (recorder.seq, recorder.last_change_seq) == (1, 0)
+    with recorder.whole():
+        recorder.change("transition")
+    recorder.flush()
+    journal.close()
+    assert [(event.seq, event.kind) for event in read_journal(tmp_path / "journal")[0]] == [(1, "sent"), (2, "transition")]
+
+
 def test_an_interrupted_write_is_not_repeated(tmp_path: Path) -> None:
     journal = Struck(tmp_path / "journal")
     recorder = Recorder(journal, Draws(1), 0)

@@ -20,6 +20,7 @@ import pytest
 from simrunner.errors import ServerError
 from simrunner.runtime import account, binaries, pgdata, server
 from simrunner.runtime.cluster import Cluster
+from simrunner.runtime.database import create
 from simrunner.runtime.server import embedded
 from simrunner.runtime.settings import server_settings
 
@@ -126,7 +127,9 @@ def test_an_exception_stops_the_server_even_with_a_stopped_backend(cache: Path, 
 
 
 @pytest.mark.parametrize("arguments", [(), ("stopped-backend",)])
-def test_nothing_stays_when_the_command_is_killed(cache: Path, arguments: tuple[str, ...]) -> None:
+def test_nothing_stays_when_the_command_is_killed(
+    cache: Path, arguments: tuple[str, ...], caplog: pytest.LogCaptureFixture
+) -> None:
     home = cache / "simrunner"
     starter = start(str(home if IS_ROOT else cache), *arguments)
     host, postmaster = read_lines(starter)
@@ -136,6 +139,50 @@ def test_nothing_stays_when_the_command_is_killed(cache: Path, arguments: tuple[
         assert cluster.parameters["host"] == host
         assert not is_running(int(postmaster))
         assert value(cluster, "SELECT count(*) FROM pg_database WHERE starts_with(datname, 'simrunner_run_')") == "0"
+    (told,) = caplog.messages
+    assert told.startswith(f"Cleared what an ended command had left in {cache / 'simrunner/pg18/0'}: ")
+    assert "the folder of a socket, the database simrunner_run_starter_" in told
+
+
+def test_another_slot_is_cleared_too(cache: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with embedded():
+        starter = start(str(cache / "simrunner" if IS_ROOT else cache))
+        _, postmaster = read_lines(starter)
+        starter.kill()
+        starter.communicate()
+    wait_for_end(int(postmaster))
+    left = cache / "simrunner/pg18/1"
+    assert (left / "socket").exists()
+    with embedded() as cluster:
+        assert slot_of(cluster) == cache / "simrunner/pg18/0"
+    assert [entry.name for entry in left.iterdir() if entry.name not in ("lock", "log")] == []
+    assert "the folder of a socket, its cluster" in caplog.text
+
+
+def test_the_files_of_a_database_that_nobody_knows(cache: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """As a crash in the middle of CREATE DATABASE leaves them."""
+    with embedded() as cluster:
+        orphan = slot_of(cluster) / Path(value(cluster, "SHOW data_directory")).name / "base/4294967295"
+    orphan.mkdir()
+    with embedded():
+        assert not orphan.exists()
+    assert "the files of database 4294967295" in caplog.text
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGQUIT])
+def test_a_cluster_whose_server_was_killed_is_thrown_away(cache: Path, number: signal.Signals) -> None:
+    """There are databases in it that nobody can drop any more."""
+    folders: list[Path] = []
+
+    def strike() -> None:
+        with embedded() as cluster, create(cluster, "test"):
+            folders.append(Path(value(cluster, "SHOW data_directory")))
+            os.kill(cluster.postmaster_pid or 0, number)
+            wait_for_end(cluster.postmaster_pid or 0)
+
+    with pytest.raises(ServerError):
+        strike()
+    assert [folder.exists() for folder in folders] == [False]
 
 
 def test_a_killed_command_takes_its_server_along(cache: Path) -> None:

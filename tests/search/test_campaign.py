@@ -18,7 +18,7 @@ from simrunner.search.crew import Progress
 from simrunner.search.figures import Figures, Scale, figures_of
 from simrunner.search.findings import firsts, place_of, prune
 from simrunner.search.sources import Exhaustive, Seeded, going_first
-from simrunner.store.folder import RunFolder
+from simrunner.store.folder import COMPLETE, INTERRUPTED, RunFolder
 from simrunner.store.schedules import Ledger, ScheduleResult
 from tests.runtime.runs import STARTED
 
@@ -156,8 +156,10 @@ def test_a_campaign_that_is_going_on_is_not_resumed(tmp_path: Path, base: Reques
         assert again.is_owner
 
 
-def figures(tmp_path: Path, base: Request, results: Sequence[ScheduleResult], campaign: Campaign = SMOKE) -> Figures:
-    with campaign_folder(tmp_path, base) as folder:
+def figures(
+    tmp_path: Path, base: Request, results: Sequence[ScheduleResult], campaign: Campaign = SMOKE, status: str = COMPLETE
+) -> Figures:
+    with campaign_folder(tmp_path, base, status=status) as folder:
         ledger = Ledger(folder.path, 0, 0)
         for one in results:
             ledger.append(one, [])
@@ -210,6 +212,14 @@ def test_probability_counts_what_each_schedule_looked_for(tmp_path: Path, base: 
 )
 def test_verdicts(tmp_path: Path, base: Request, results: list[ScheduleResult], verdict: str) -> None:
     assert figures(tmp_path, base, results).verdict == verdict
+
+
+@pytest.mark.parametrize(("cause", "verdict"), [(None, "unknown"), ("claim-order", "violated")])
+def test_of_a_campaign_that_was_ended_early_only_a_violation_stands(
+    tmp_path: Path, base: Request, cause: str | None, verdict: str
+) -> None:
+    results = [result(0), result(1, "violated" if cause else "valid", cause)]
+    assert figures(tmp_path, base, results, status=INTERRUPTED).verdict == verdict
 
 
 def test_an_exhaustive_search_says_whether_it_is_through(tmp_path: Path, base: Request) -> None:

@@ -1,5 +1,8 @@
 """Run folders: names, links, lock, status, and errors that name what is wrong."""
 
+import fcntl
+import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -176,3 +179,40 @@ def test_a_failed_write_keeps_the_old_content(folder: RunFolder) -> None:
     with pytest.raises(TypeError):
         folder.write_json("live.json", {"pid": object()})
     assert folder.read_json("live.json") == {"pid": 1}
+
+
+def test_what_a_process_left_that_was_killed_while_it_made_a_folder(tmp_path: Path) -> None:
+    """Drafts and links of the dead go with the next folder; those of the living stay."""
+    dead, mine = f"{2**22 + 1}", f"{os.getpid()}"  # beyond the largest process id there can be
+    names = [f"w/.new-{dead}-0", f"w/.new-{mine}-0", f"w/.latest.{dead}.tmp", f".latest.{dead}.tmp"]
+    for name in names[:2]:
+        (tmp_path / name).mkdir(parents=True)
+    for name in names[2:]:
+        (tmp_path / name).symlink_to("nowhere")
+    locked = tmp_path / f"w/.new-{dead}-1"
+    locked.mkdir()
+    with (locked / "run.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        RunFolder.create(tmp_path, "w", "d", 1, NOON).close()
+    assert [os.path.lexists(tmp_path / name) for name in names] == [False, True, False, False]
+    assert locked.exists()
+
+
+def test_a_folder_that_cannot_be_made_leaves_no_draft(tmp_path: Path) -> None:
+    with pytest.raises(TypeError):
+        RunFolder.create(tmp_path, "w", "d", 1, NOON, facts={"not": object()})
+    assert list((tmp_path / "w").iterdir()) == []
+
+
+def test_what_fixes_a_run_is_there_from_its_beginning(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path, "w", "d", 1, NOON, facts={"workload": "other", "mode": "stepped"}) as created:
+        assert (created.run()["workload"], created.run()["mode"]) == ("other", "stepped")
+
+
+def test_a_removed_folder_cannot_be_updated(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path, "w", "d", 1, NOON) as created:
+        shutil.rmtree(created.path)
+        with pytest.raises(RecordingFailed, match="was removed during the run"):
+            created.update_run(status="failed")
+        with pytest.raises(RecordingFailed, match="was removed during the run"):
+            RunFolder.create_part(created.path / "experiments/one", "w", "d", 1, NOON)

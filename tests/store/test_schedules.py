@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas
 import pytest
 
-from simrunner.errors import RunFolderError
+from simrunner.errors import RecordingFailed, RunFolderError
 from simrunner.model.event import Event
 from simrunner.store.histories import HISTORIES, seal_histories
 from simrunner.store.schedules import Ledger, ScheduleResult, by_part, records_of, repair, results_in
@@ -123,3 +123,12 @@ def test_sealing_in_several_sessions_adds_up(tmp_path: Path) -> None:
         written(tmp_path, session, session=session)
         seal_histories(tmp_path)
     assert sorted(pandas.read_parquet(tmp_path / HISTORIES).schedule) == [0, 0, 1, 1, 2, 2]
+
+
+def test_a_removed_folder_is_noticed(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path, 0, 0)
+    for path in tmp_path.iterdir():
+        path.unlink()
+    with pytest.raises(RecordingFailed, match="was removed during the run"):
+        ledger.append(result(0), [])
+    ledger.close()

@@ -1,5 +1,6 @@
 """Sealing: the same run before and after, at every crash point, and no damaged file goes unnoticed."""
 
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -212,3 +213,13 @@ def test_the_hash_survives_storing(tmp_path: Path) -> None:
     folder = recorded(tmp_path)
     seal(folder)
     assert history_sha256(read_history(folder).events) == history_sha256(EVENTS)
+
+
+def test_unfinished_files_of_the_dead_go_when_a_run_is_sealed(tmp_path: Path) -> None:
+    with RunFolder.create(tmp_path, "w", "d", 1, datetime(2026, 1, 1, tzinfo=UTC)) as folder:
+        dead = folder.path / f"events/.part-00000.parquet.{2**22 + 1}.tmp"
+        living = folder.path / f".verdict.json.{os.getpid()}.tmp"
+        dead.touch()
+        living.touch()
+        seal(folder)
+        assert (dead.exists(), living.exists()) == (False, True)

@@ -6,26 +6,17 @@ from collections.abc import Iterator
 
 from simrunner.model.remark import Level, Remark
 from simrunner.runtime.account import Account
-from simrunner.runtime.postmaster import processes_of
-from simrunner.runtime.slot import Slot, idle_slots
+from simrunner.runtime.clearing import what_is_left
+from simrunner.runtime.slot import left_slots
 
 
 def leftovers(account: Account) -> Iterator[Remark]:
-    """Look at each slot that no command holds. Whoever takes such a slot next ends what is left in it."""
-    for slot in idle_slots(account):
-        if what := _left(slot):
-            yield Remark(
-                Level.HINT,
-                "leftover-server",
-                f"a killed command left {what} here",
-                "nothing need be done: the next command that takes this slot cleans it up, this one too",
-                str(slot.folder),
-            )
-
-
-def _left(slot: Slot) -> str:
-    pids = processes_of(slot)
-    socket = slot.folder / "socket"
-    parts = [f"the processes {', '.join(map(str, pids))}"] if pids else []
-    parts += ["the folder of a socket"] if socket.is_symlink() or socket.exists() else []
-    return " and ".join(parts)
+    """Look at each slot that a killed command has left."""
+    for slot in left_slots(account):
+        yield Remark(
+            Level.HINT,
+            "leftover-server",
+            f"a killed command left {' and '.join(what_is_left(slot))} here",
+            "nothing need be done: the next command that starts a server cleans it up, this one too",
+            str(slot.folder),
+        )

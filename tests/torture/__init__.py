@@ -1,0 +1,1 @@
+"""Kills simrunner itself at random moments and looks, from outside, at what is left: `python -m tests.torture`."""

@@ -1,0 +1,62 @@
+"""Disks that are full or read-only: small ones of our own where we may mount, else limits and permissions to the same effect."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+DISK_BYTES = 2 << 20
+
+
+@contextmanager
+def small_disk(place: Path) -> Iterator[bool]:
+    """Mount a disk of 2 MB on a new folder for the time of the block. False: we may not, it is an ordinary folder."""
+    place.mkdir()
+    mounted = _mount(place, f"size={DISK_BYTES}")
+    try:
+        yield mounted
+    finally:
+        if mounted:
+            subprocess.run(["umount", str(place)], check=True)
+
+
+def fill(place: Path, pids: list[int], *, mounted: bool) -> Path:
+    """Leave no room on a small disk; of an ordinary folder: forbid processes to make any file longer. Returns what fills it."""
+    filler = place / "filler"
+    with filler.open("wb", buffering=0) as file:
+        try:
+            for size in (4096, 1):
+                while mounted:
+                    if file.write(bytes(size)) < size:
+                        break
+        except OSError:
+            pass
+    for pid in [] if mounted else pids:
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    return filler
+
+
+@contextmanager
+def read_only(place: Path) -> Iterator[Path]:
+    """Yield a folder that nobody may write to."""
+    place.mkdir()
+    if _mount(place, "ro"):
+        try:
+            yield place
+        finally:
+            subprocess.run(["umount", str(place)], check=True)
+    elif os.geteuid() == 0:  # permissions do not bind root, but this does
+        yield Path("/sys/results")
+    else:
+        place.chmod(0o555)
+        yield place
+        place.chmod(0o755)
+
+
+def _mount(place: Path, options: str) -> bool:
+    line = ["mount", "-t", "tmpfs", "-o", options, "simrunner-tests", str(place)]
+    return os.geteuid() == 0 and subprocess.run(line, check=False, capture_output=True).returncode == 0
