@@ -276,7 +276,7 @@ def test_an_actor_that_dies_by_itself_makes_its_schedule_unknown(going: Going) -
     unknown = [result for result in results if result.verdict == "unknown"]
     assert unknown
     reasons = {result.error or "" for result in unknown}
-    assert all("died by itself, or was killed from outside" in one or "ended before it was ready" in one for one in reasons)
+    assert all("died by itself, or was killed from outside" in one or "ended before it was connected" in one for one in reasons)
     assert all(one.split()[0] in out for one in reasons)
 
 

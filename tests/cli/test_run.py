@@ -219,7 +219,7 @@ def test_a_worker_is_killed_from_outside(tmp_path: Path) -> None:
     assert (run.process.returncode, err) == (0, "")
     assert re.search(r"started +worker-a pid \d+", out)
     tape = json.loads((run.folder / "tape.json").read_text())
-    assert ["kill", "worker-a", "unplanned-crash", None] in tape["decisions"]
+    assert ["kill", "worker-a", "unplanned-crash", None, None] in tape["decisions"]
 
 
 def test_the_bystanders_of_a_run_are_not_killed(tmp_path: Path) -> None:
