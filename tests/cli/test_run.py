@@ -138,9 +138,9 @@ def test_a_server_that_is_not_there_shows_no_password(tmp_path: Path) -> None:
 class Running:
     """A slow run that is going on, after its actors were started."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home: Path, workload: str = "smoke", pace: str = "0.2") -> None:
         self.home = home
-        words = command("run", "smoke", "--pace", "0.2")
+        words = command("run", workload, "--pace", pace)
         self.process = subprocess.Popen(words, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         line = next(line for line in self.process.stdout if line.startswith("started"))
@@ -208,7 +208,7 @@ def test_a_killed_coordinator_leaves_a_run_that_can_be_judged(tmp_path: Path) ->
 
 
 def test_a_worker_is_killed_from_outside(tmp_path: Path) -> None:
-    run = Running(tmp_path)
+    run = Running(tmp_path, "short-lease", "0.4")  # where nobody else kills
     run.wait_for_decisions(2)
     unknown = program("kill", "worker-c", cwd=tmp_path)
     assert (unknown.code, "did you mean 'worker-" in unknown.err) == (2, True)
@@ -224,7 +224,7 @@ def test_a_worker_is_killed_from_outside(tmp_path: Path) -> None:
 
 def test_the_bystanders_of_a_run_are_not_killed(tmp_path: Path) -> None:
     """A process id in live.json that now belongs to another process is left alone."""
-    run = Running(tmp_path)
+    run = Running(tmp_path, "short-lease", "2")
     run.wait_for_decisions(2)
     live = json.loads((run.folder / "live.json").read_text())
     live["actors"]["worker-a"] = {"pid": os.getpid(), "started": start_time(os.getpid())}
