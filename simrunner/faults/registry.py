@@ -7,6 +7,7 @@ from simrunner.faults import (
     clock_jump,
     clock_skew,
     failing_statement,
+    idle_timeout,
     kill,
     kill_in_statement,
     lose_connection,
@@ -38,5 +39,6 @@ FAULTS: dict[str, Fault] = {
         reuse_identity.FAULT,
         slow_start.FAULT,
         analyze_at.FAULT,
+        idle_timeout.FAULT,
     )
 }

@@ -35,6 +35,7 @@ JUMP = "clock-jump"  # the virtual time goes `amount` milliseconds forward
 REUSE = "reuse-identity"  # SIGKILL the process of `actor`; the next one has its identity
 SLOW_START = "slow-start"  # SIGKILL the process of `actor`; the next one starts `amount` rounds later
 ANALYZE_AT = "analyze-at"  # ANALYZE the state tables
+IDLE_TIMEOUT = "idle-timeout"  # SIGSTOP the process of `actor` for `amount` rounds; the server ends its session meanwhile
 
 UNPLANNED = "unplanned-crash"
 """Label of a KILL that nobody decided: the actor was found dead between two decisions. Value of its fault event."""
@@ -59,6 +60,7 @@ FAULTS = (
     REUSE,
     SLOW_START,
     ANALYZE_AT,
+    IDLE_TIMEOUT,
 )
 """The commands that faults return."""
 

@@ -14,6 +14,7 @@ from psycopg import pq
 from psycopg.pq.abc import PGconn
 
 from simrunner.model.design import Design, OperationSource, Statement
+from simrunner.model.tape import IDLE_TIMEOUT
 from simrunner.runtime import clock, libpq, trouble
 from simrunner.runtime.gate import ActorGate, Terminated
 from simrunner.runtime.libpq import Reply
@@ -148,6 +149,9 @@ class Session:
         """Park, then COMMIT or ROLLBACK. Raises StatementFailed if it did not commit."""
         intent = Intent(f"{operation}:{verb}", operation, verb, crash_point, *subject, ends=True)
         go = self._park(intent)
+        if go.trouble is not None and go.trouble.kind == IDLE_TIMEOUT:
+            libpq.run(self._connection, "SET idle_in_transaction_session_timeout = '1ms'")
+            go = self._gate.park(intent)
         if go.trouble is None:
             reply = (trouble.patiently if verb == "ROLLBACK" else libpq.run)(self._connection, verb)
         else:

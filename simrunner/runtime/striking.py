@@ -14,6 +14,7 @@ from simrunner.model.tape import (
     ANALYZE_AT,
     END,
     ERROR_AT,
+    IDLE_TIMEOUT,
     JUMP,
     KILL,
     KILL_IN_STATEMENT,
@@ -31,8 +32,8 @@ from simrunner.model.tape import (
     Decision,
 )
 from simrunner.model.view import LaneState
-from simrunner.runtime import crashes, crashing, interrupting, process, stepping, waking
-from simrunner.runtime.messages import ROUND
+from simrunner.runtime import crashes, crashing, interrupting, process, sessions, stepping, waking
+from simrunner.runtime.messages import ROUND, Go, Trouble
 from simrunner.runtime.world import Lane, Lasting, World
 
 
@@ -47,7 +48,7 @@ def end_due(world: World, number: int | None) -> None:
     world.lasting = [one for one in world.lasting if one not in due]
     for one in due:
         lane = None if one.actor is None else world.lane(one.actor)
-        if one.kind == PAUSE and lane is not None and lane.state is not LaneState.PAUSED:
+        if one.kind in (PAUSE, IDLE_TIMEOUT) and lane is not None and lane.state is not LaneState.PAUSED:
             continue  # it was killed meanwhile
         world.follow(Decision(END, one.actor, one.kind))
         world.recorder.tick()
@@ -65,6 +66,21 @@ def _pause(world: World, decision: Decision) -> None:
         process.pause(lane.process)
         lane.state = LaneState.PAUSED
         _last(world, decision)
+
+
+def _idle_out(world: World, decision: Decision) -> None:
+    lane = _struck(world, decision)
+    if lane.process is None:
+        return
+    waiters = waking.hold(world, lane.backend_pid)
+    lane.losing = bool(lane.backend_pid)
+    lane.process.gate.open(Go(world.recorder.now_us, trouble=Trouble(IDLE_TIMEOUT)))
+    lane.process.gate.receive()  # it stands where it stood
+    process.pause(lane.process)
+    lane.state = LaneState.PAUSED
+    _last(world, decision)
+    sessions.lose(world, lane)
+    waking.release(world, waiters)
 
 
 def _resume(world: World, lane: Lane | None) -> None:
@@ -169,7 +185,13 @@ STRIKES: dict[str, Callable[[World, Decision], None]] = {
     REUSE: _reuse,
     SLOW_START: _start_late,
     ANALYZE_AT: _analyze,
+    IDLE_TIMEOUT: _idle_out,
 }
 """Kind of a fault -> what carries its command out."""
-ENDS: dict[str, Callable[[World, Lane | None], None]] = {PAUSE: _resume, SKEW: _set_right, SLOW_START: _let_start}
+ENDS: dict[str, Callable[[World, Lane | None], None]] = {
+    PAUSE: _resume,
+    IDLE_TIMEOUT: _resume,
+    SKEW: _set_right,
+    SLOW_START: _let_start,
+}
 """Kind of a fault that lasts -> what ends it."""
