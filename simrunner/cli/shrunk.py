@@ -10,7 +10,7 @@ from simrunner.analysis.pipeline import Analysis, analyse, publish
 from simrunner.cli.output import say_json, say_page
 from simrunner.cli.shrinking import Made
 from simrunner.errors import Divergence
-from simrunner.model.tape import WAKE
+from simrunner.model.tape import KILL, WAKE
 from simrunner.model.verdict import Finding
 from simrunner.report.interleaving import interleaving
 from simrunner.report.page import Page, plain_table
@@ -69,6 +69,8 @@ def _page(shrunk: Shrunk, analysis: Analysis, finding: Finding) -> Page:
 
 
 def _deviation(one: Deviation) -> str:
+    if one.kind == KILL:
+        return f"{one.actor} is killed at {one.at or 'a statement that waits'}, from round {one.round} on."
     if one.is_fault:
         whom = f" of {one.actor}" if one.actor else ""
         return f"{one.kind}{whom} at {one.at or 'a statement that waits'}, from round {one.round} on."
