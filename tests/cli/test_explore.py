@@ -300,3 +300,26 @@ def test_a_server_that_disappears_ends_the_campaign(going: Going) -> None:
     assert len(finished) >= 3
     assert json.loads((going.folder() / "run.json").read_text())["status"] == "failed"
     assert len(pandas.read_parquet(going.folder() / "histories").schedule.unique()) == len(finished)
+
+
+def test_other_kinds_of_faults_are_drawn_and_counted(tmp_path: Path) -> None:
+    mixed = explore(tmp_path, "smoke", "--faults", "pause,terminate", "--schedules", "8", *SMALL)
+    assert mixed.ended.code in (0, 3), mixed.ended.err
+    struck = mixed.document()["faults"]
+    assert list(struck) == ["pause", "terminate"]
+    assert all(struck.values())
+    assert mixed.document()["crash_points"] == {}  # kill is not among the kinds
+    assert "in every other one pause, terminate" in " ".join(mixed.ended.out.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("smoke", "--faults", "paus"), "no fault 'paus'; did you mean 'pause'?"),
+        (("smoke", "--faults", "kill,pause", "--strategy", "exhaustive"), "An exhaustive search knows no faults but kills"),
+    ],
+)
+def test_kinds_that_cannot_be_drawn(words: tuple[str, ...], told: str) -> None:
+    ended = invoke("explore", *words)
+    assert ended.exit_code == 2
+    assert told in " ".join(ended.stderr.replace("│", "").split())
