@@ -63,7 +63,7 @@ class Lab:
         return self.popen(*words)
 
     def popen(self, *words: str | Path, module: str = "tests.torture.command", **how: Any) -> subprocess.Popen[str]:
-        """Start a command as a Python of its own, with other arguments of Popen."""
+        """Start a command as a Python of its own, with more arguments of Popen."""
         line = [sys.executable, "-m", module, str(self.cache), *map(str, words)]
         usual = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "start_new_session": True}
         environment = {**os.environ, **self._environment()}
