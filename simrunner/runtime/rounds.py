@@ -52,10 +52,16 @@ def notice_deaths(world: World) -> View:
     while (actor := world.decider.death(view)) is not None:
         waking.found_dead(world, world.lane(actor))
         view = world.view()
-    dead = [lane for lane in _speaking(world) if lane.process is not None and lane.process.gate.is_dead()]
+    dead = [lane for lane in _speaking(world) if _has_ended(lane)]
     for lane in dead:
         waking.found_dead(world, lane)
     return world.view() if dead else view
+
+
+def _has_ended(lane: Lane) -> bool:
+    """Whether an actor that speaks at a decision is dead, or was told to end from outside and tidies up unasked."""
+    unasked = lane.state in (LaneState.PARKED, LaneState.RESTING)
+    return unasked or (lane.process is not None and lane.process.gate.is_dead())
 
 
 def _speaking(world: World) -> list[Lane]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from simrunner.model.verdict import Verdict
 from simrunner.runtime.database import Database
 from tests.faults.repeats import histories, repeated, root_causes
-from tests.runtime.outside import Outside, is_there
+from tests.runtime.outside import IN_TRANSACTION, Outside, is_there, state_of
 from tests.runtime.runs import Run, design_folder, request, run
 
 WORKLOAD = "rolling-restart"
@@ -70,3 +72,33 @@ def test_an_untidy_worker_dies_of_the_signal(database: Database, tmp_path: Path)
     assert len(done.of("transition", operation="recover")) == TOLD - 1
     assert outside.left_behind == []
     assert done.verdict().verdict is Verdict.VALID
+
+
+def test_a_signal_from_outside_is_an_unplanned_crash(database: Database, tmp_path: Path) -> None:
+    """Nobody decided it: the worker tidies up unasked, and is killed before that reaches the history."""
+
+    def at(outside: Outside) -> bool:
+        pid = outside.pids.get("worker-a", 0)
+        if outside.phase != "safety" or outside.backend("worker-a", IN_TRANSACTION) is None:
+            return False
+        os.kill(pid, signal.SIGTERM)
+        while not ignores(pid, signal.SIGTERM) or state_of(pid) != "S":
+            pass  # until it has told that it tidies up, and waits for its turn
+        return True
+
+    outside = Outside(database, at)
+    try:
+        done = run(database, tmp_path, request("smoke", settings={"faults.0.round": "99"}), outside.watcher())
+    finally:
+        outside.close()
+    (fault,) = done.of("fault")
+    assert (fault.value, fault.actor) == ("unplanned-crash", "worker-a")
+    assert outside.left_behind == []
+    assert done.verdict().invariants
+    assert not [row for row in done.verdict().invariants if row.violations]
+
+
+def ignores(pid: int, number: signal.Signals) -> bool:
+    """Whether a process ignores a signal now: see `SigIgn` in proc_pid_status(5)."""
+    line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("SigIgn"))
+    return bool(int(line.split()[1], 16) >> (number - 1) & 1)
