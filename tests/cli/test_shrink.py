@@ -36,7 +36,7 @@ def test_before_and_after_and_the_interleaving_are_shown(broken: Broken) -> None
     assert lines[0] == "deviations faults workers jobs steps"
     assert lines[1].startswith("before ")
     assert lines[2].startswith("after 0 1 1 1 ")
-    assert "kill of worker-a at after-commit, from round 1 on." in lines
+    assert "worker-a is killed at after-commit, from round 1 on." in lines
     assert any("KILLED at after-commit" in line for line in lines)
     assert any(line.endswith("<-- VIOLATED") for line in lines)
     assert any(line.startswith("no-job-lost: Job 1 has no proper end") for line in lines)
