@@ -17,6 +17,8 @@ from tests.cli.invoking import CLEARED, Ended
 from tests.torture.lab import Lab, Started, ended, wait_for
 from tests.torture.subjects import Subject, Wrong, opened
 
+LAST_WORDS = "WARNING:  terminating connection due to immediate shutdown command"
+"""The server's, which libpq prints for a connection that is just being made."""
 STRUCK = (signal.SIGKILL, signal.SIGQUIT)
 
 
@@ -121,7 +123,8 @@ class Kill:
 
     def _check_told(self, tally: Tally, told: Ended) -> None:
         """A command whose server was killed ends as one whose server failed, or had ended already."""
-        if told.code not in (0, 4) or (told.code == 4 and not told.err.lstrip().startswith(("Error: ", "an actor ended: "))):
+        words = told.err.lstrip().removeprefix(LAST_WORDS).lstrip()
+        if told.code not in (0, 4) or (told.code == 4 and not words.startswith(("Error: ", "an actor ended: "))):
             self._trouble(tally, f"it ended with {told.code}: {told.err}")
             tally.wrong += 1
 
