@@ -23,6 +23,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if {"cluster", "cache"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("server")
+    items.sort(key=lambda item: "tests/torture" not in item.nodeid)  # the longest file first, so that nobody waits for it alone
 
 
 @pytest.fixture(scope="session")

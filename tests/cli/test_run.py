@@ -208,7 +208,7 @@ def test_a_killed_coordinator_leaves_a_run_that_can_be_judged(tmp_path: Path) ->
 
 
 def test_a_worker_is_killed_from_outside(tmp_path: Path) -> None:
-    run = Running(tmp_path, "short-lease", "0.4")  # where nobody else kills
+    run = Running(tmp_path, pace="0.3")
     run.wait_for_decisions(2)
     unknown = program("kill", "worker-c", cwd=tmp_path)
     assert (unknown.code, "did you mean 'worker-" in unknown.err) == (2, True)
