@@ -14,7 +14,7 @@ class Failure(NamedTuple):
 
     invariant: str
     witness: tuple[tuple[str, str], ...]
-    """(kind, operation) of the witness's events, sorted, each once."""
+    """(kind, operation) of the witness's events, sorted, each once. A committed change of a job's row is one kind."""
 
 
 def finding_of(verdict: RunVerdict) -> Finding | None:
@@ -29,5 +29,10 @@ def failure_of(verdict: RunVerdict, events: Sequence[Event]) -> Failure | None:
     finding = finding_of(verdict)
     if finding is None:
         return None
-    kinds = {(events[seq - 1].kind, events[seq - 1].operation or "") for seq in finding.witness}
+    kinds = {(_kind(events[seq - 1]), events[seq - 1].operation or "") for seq in finding.witness}
     return Failure(finding.invariant, tuple(sorted(kinds)))
+
+
+def _kind(event: Event) -> str:
+    """An event's kind. Whether a write changed a job's state or found it changed already is not what went wrong."""
+    return "change" if event.kind in ("transition", "renewal") else event.kind
