@@ -81,8 +81,9 @@ def test_a_signal_from_outside_is_an_unplanned_crash(database: Database, tmp_pat
         pid = outside.pids.get("worker-a", 0)
         if outside.phase != "safety" or outside.backend("worker-a", IN_TRANSACTION) is None:
             return False
-        os.kill(pid, signal.SIGTERM)
-        while not ignores(pid, signal.SIGTERM) or state_of(pid) != "S":
+        while not ignores(pid, signal.SIGTERM):
+            os.kill(pid, signal.SIGTERM)  # again: one that comes just before it goes to sleep does not wake it
+        while state_of(pid) != "S":
             pass  # until it has told that it tidies up, and waits for its turn
         return True
 
