@@ -33,8 +33,6 @@ class Cluster:
     """Of the server as it was started first."""
     crash: Callable[[], None] | None = field(default=None, repr=False, compare=False)
     """Crash the server and start it again on the same data. None: it is not ours to crash."""
-    slot: int = 0
-    """Of an embedded server: commands that run at the same time have different ones."""
 
     def conninfo(self, dbname: str, who: str = "admin", options: str = "") -> str:
         """Return a connection string. `who` follows `simrunner:` in application_name; `options` are server settings."""

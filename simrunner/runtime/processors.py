@@ -2,15 +2,18 @@
 
 In a stepped run only one of coordinator, actors and backends ever has something to do. On the same processor one hands over to
 the next in about 10 microseconds; waking one on an idle processor of a virtual machine takes 100, and a step is made of four such
-wake-ups. Commands that run at the same time use different processors, by the slots of their servers.
+wake-ups. Coordinators that are at work at the same time take different processors, as far as there are any: each holds a lock on
+a file that stands for its own.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
-from collections.abc import Iterable
+from collections.abc import Sequence
 from contextlib import suppress
 
+from simrunner.runtime.account import cache_folder
 from simrunner.runtime.cluster import Cluster
 
 
@@ -22,7 +25,8 @@ class Gathering:
 
     def __init__(self, cluster: Cluster) -> None:
         self._all = sorted(os.sched_getaffinity(0))
-        self._one = self._all[cluster.slot % len(self._all)] if cluster.embedded else None
+        self._lock: int | None = None
+        self._one = self._taken() if cluster.embedded else None
         self.join(0)
 
     def join(self, *pids: int) -> None:
@@ -36,7 +40,27 @@ class Gathering:
         if self._one is not None:
             _place(0, self._all)
 
+    def dissolve(self) -> None:
+        """Leave, and let the next coordinator have the processor. Children that are left stay there until they end."""
+        self.leave()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
 
-def _place(pid: int, processors: Iterable[int]) -> None:
+    def _taken(self) -> int:
+        """Take a processor that no other coordinator has; where all are taken, any."""
+        for number in self._all:
+            lock = os.open(cache_folder() / f"processor-{number}", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(lock)
+                continue
+            self._lock = lock
+            return number
+        return self._all[os.getpid() % len(self._all)]
+
+
+def _place(pid: int, processors: Sequence[int]) -> None:
     with suppress(OSError):  # it has ended, or is not ours to place: then a step is only slower
         os.sched_setaffinity(pid, processors)

@@ -111,7 +111,6 @@ def _prepared(running: _Running, left: list[str]) -> Cluster:
         embedded=True,
         postmaster_pid=None if running.process is None else running.process.pid,
         crash=running.crash,
-        slot=running.slot.number,
     )
     with administering(bare, bare.maintenance, "preparing the embedded server") as connection:
         left = [*left, *(f"the database {name}" for name in drop_leftovers(connection))]

@@ -37,11 +37,6 @@ class Slot:
     account: Account
 
     @property
-    def number(self) -> int:
-        """Its number, from 0: the lowest that was free."""
-        return int(self.folder.name)
-
-    @property
     def log(self) -> Path:
         """The server's log."""
         return self.folder / "log"

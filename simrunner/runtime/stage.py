@@ -157,7 +157,7 @@ class Stage:
     def _end(self) -> None:
         self._forget_sessions()
         if self._gathering is not None:
-            self._gathering.leave()
+            self._gathering.dissolve()
 
     def _refill(self, *, fresh: bool) -> None:
         if self._emptier is None:

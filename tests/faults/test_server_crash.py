@@ -9,7 +9,7 @@ import pytest
 from simrunner.errors import WorkloadError
 from simrunner.model.event import SERVER
 from simrunner.model.tape import SERVER_CRASH
-from simrunner.runtime.account import cache_folder
+from simrunner.runtime import libpq
 from simrunner.runtime.database import Database
 from simrunner.search.explorer import Played
 from simrunner.search.request import check_server, prepare
@@ -59,7 +59,10 @@ def test_the_server_recovers_from_its_log(database: Database, tmp_path: Path) ->
     (fault,) = done.of("fault")
     (restart,) = done.of("server-restart")
     assert restart.seq == fault.seq + 1
-    log = (cache_folder() / f"pg{database.cluster.major}" / str(database.cluster.slot) / "log").read_text()
+    session = libpq.connect(database.conninfo("test"))
+    ((data,),) = libpq.run(session, "SHOW data_directory").rows
+    session.finish()
+    log = Path(str(data)).with_name("log").read_text()
     assert "automatic recovery in progress" in log
     assert "redo starts at" in log
     gone = done.of("backend-gone")

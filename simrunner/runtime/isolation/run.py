@@ -45,6 +45,6 @@ def _connected(plan: Plan, cluster: Cluster, database: str, write: Write) -> Ite
         gathering.join(*(session.pid for session in opened))
         yield opened[0], opened[1:]
     finally:
-        gathering.leave()
+        gathering.dissolve()
         for session in opened:
             session.connection.finish()
