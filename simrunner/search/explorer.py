@@ -77,19 +77,24 @@ def play(stage: Stage, request: Request, number: int) -> Played:
         if stage.is_used:
             stage.reset(fresh=cleans_up(request.workload))
         final = perform(request, stage, memory, lambda world: _UNWATCHED, lambda: None)
-        if not stage.is_sure():
+        if _accident(memory) is None and not stage.is_sure():
             request, memory = again, Memory()
             stage.reset()
             final = perform(request, stage, memory, lambda world: _UNWATCHED, lambda: None)
     except StepStuck as error:
         return Played(unknown(request, number, memory, str(error), began_ns), request, memory, None, None)
-    ended = next((event for event in memory.events if event.kind == "fault" and event.value in _BY_ITSELF), None)
-    if ended is not None:
-        reason = f"{ended.actor} {_BY_ITSELF[ended.value or '']}, at event {ended.seq}"
+    reason = _accident(memory)
+    if reason is not None:
         return Played(unknown(request, number, memory, reason, began_ns), request, memory, final, None)
     verdict = verdict_of(request, memory, final)
     judged = _judged(_result(request, number, memory, began_ns), final, verdict, began_ns)
     return Played(judged, request, memory, final, verdict)
+
+
+def _accident(memory: Memory) -> str | None:
+    """What has happened to an actor that nobody decided, in words; None: nothing."""
+    ended = next((event for event in memory.events if event.kind == "fault" and event.value in _BY_ITSELF), None)
+    return None if ended is None else f"{ended.actor} {_BY_ITSELF[ended.value or '']}, at event {ended.seq}"
 
 
 _BY_ITSELF = {

@@ -175,6 +175,9 @@ def test_a_run_is_no_campaign(found: Explored) -> None:
     assert (wrong.exit_code, "is no campaign" in wrong.output) == (2, True)
 
 
+LONG = 100
+
+
 class Going(NamedTuple):
     """A campaign that is going on, in a process group of its own."""
 
@@ -207,8 +210,8 @@ def start(home: Path, *words: str) -> Going:
 
 @pytest.fixture
 def going(tmp_path: Path) -> Iterator[Going]:
-    """A campaign of 40 schedules by two coordinators."""
-    begun = start(tmp_path, "smoke", "--schedules", "40", "--jobs", "2", *SMALL)
+    """A campaign by two coordinators, long enough to be met while it goes on."""
+    begun = start(tmp_path, "smoke", "--schedules", str(LONG), "--jobs", "2", *SMALL)
     yield begun
     if begun.process.poll() is None:
         begun.end(signal.SIGKILL)
@@ -236,14 +239,14 @@ def test_a_kill_at_any_moment_loses_and_repeats_nothing(going: Going, tmp_path: 
     second.end(signal.SIGKILL)
     done = explore(tmp_path, "--resume", str(going.folder()), "--jobs", "2")
     assert done.ended.code == 0, done.ended.err
-    assert [result.schedule for result in done.results] == list(range(40))
+    assert [result.schedule for result in done.results] == list(range(LONG))
     assert [done.results[one.schedule] for one in kept] == kept
     lines = [one.schedule for results in by_part(done.folder).values() for one in results]
-    assert sorted(lines) == list(range(40))
+    assert sorted(lines) == list(range(LONG))
     table = pandas.read_parquet(done.folder / "histories")
     assert table.groupby("schedule").size().to_dict() == {result.schedule: result.events for result in done.results}
     (tmp_path / "plain").mkdir()
-    plain = explore(tmp_path / "plain", "smoke", "--schedules", "40", *SMALL)
+    plain = explore(tmp_path / "plain", "smoke", "--schedules", str(LONG), *SMALL)
     assert identities(plain) == identities(done)
 
 
@@ -253,12 +256,12 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(going: Going) -> No
     assert code == 3
     assert "was ended early by SIGINT" in errors
     results = results_in(going.folder())
-    assert 3 <= len(results) < 40
+    assert 3 <= len(results) < LONG
     run = json.loads((going.folder() / "run.json").read_text())
     assert run["status"] == "interrupted"
     assert len(pandas.read_parquet(going.folder() / "histories").schedule.unique()) == len(results)
     resumed = program("explore", "--resume", str(going.folder()), cwd=going.home)
-    assert (resumed.code, len(results_in(going.folder()))) == (0, 40)
+    assert (resumed.code, len(results_in(going.folder()))) == (0, LONG)
 
 
 def test_an_actor_that_dies_by_itself_makes_its_schedule_unknown(going: Going) -> None:
@@ -272,7 +275,7 @@ def test_an_actor_that_dies_by_itself_makes_its_schedule_unknown(going: Going) -
     out, errors = going.process.communicate(timeout=90)
     assert going.process.returncode == 3, errors
     results = results_in(going.folder())
-    assert len(results) == 40
+    assert len(results) == LONG
     unknown = [result for result in results if result.verdict == "unknown"]
     assert unknown
     reasons = {result.error or "" for result in unknown}

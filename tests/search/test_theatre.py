@@ -88,6 +88,18 @@ def test_an_idle_process_that_was_killed_costs_one_schedule(database: Database) 
         assert (again.verdict, again.sha256) == ("valid", good.sha256)
 
 
+def test_an_accident_is_told_also_in_a_schedule_that_is_not_sure(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that went beyond a page is run again, but not to hide that somebody died."""
+    monkeypatch.setattr(Stage, "is_sure", lambda stage: False)
+    base = base_of("reference")
+    source = Seeded(base, 0)
+    with closing(Theatre(database, base, 0)) as theatre:
+        assert theatre.play(source.request(0), 0).result.verdict == "valid"
+        for child in children():
+            os.kill(child, signal.SIGKILL)
+        assert theatre.play(source.request(1), 1).result.verdict == "unknown"
+
+
 def children() -> list[int]:
     """Our own children that play actors: not the server."""
     found = Path(f"/proc/{os.getpid()}/task/{os.getpid()}/children").read_text().split()
