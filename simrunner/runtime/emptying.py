@@ -8,9 +8,9 @@ where it is not so, TRUNCATE follows, and is used from then on.
 Both change the catalog, so that every session has to read anew what it knows of the tables: several milliseconds for the
 next schedule. DELETE alone leaves dead rows, whose places are used again sooner or later, and then ties come in another order.
 Not so as long as everything lies in one page of each table and nothing is cleaned up: then rows lie in the order in which they
-were written, as in a new table. An old snapshot sees to the latter. The former is looked up after the schedule: one that went
-beyond is not sure and is run again, with fresh tables. Plans are the same: the planner takes every table that was never vacuumed
-for one of at least ten pages.
+were written, as in a new table. An old snapshot sees to the latter. The former is looked up after the schedule, and whether it
+has left figures for the planner; one of which that is not so is not sure and is run again, with fresh tables. Plans are the
+same: the planner takes every table that was never vacuumed for one of at least ten pages.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ class Emptier:
         if self._can_delete:
             self._run(_delete_sql(of_design, [(row[0] or "", row[1] or "") for row in self._run(_SEQUENCES).rows]))
             self._prepare("delete", "SELECT simrunner.delete_rows()")
-            self._prepare("outgrown", _larger_sql(indexes, _PAGES_OF_INDEX, others, 1))
+            known = _analyzed_sql([oid for oid, _ in relations])
+            self._prepare("unsure", f"{_larger_sql(indexes, _PAGES_OF_INDEX, others, 1)} UNION ALL {known}")
         self._emptied = 0
         self._lightly = 0
         """So many times in a row dead rows were left."""
@@ -121,10 +122,10 @@ class Emptier:
         """
         if not self._lightly:
             return True
-        outgrown = self._run_prepared("outgrown").rows
-        if outgrown:
+        unsure = self._run_prepared("unsure").rows
+        if unsure:
             self._lightly_max = self._lightly - 1
-        return not outgrown
+        return not unsure
 
     def close(self) -> None:
         """End the session that holds the old snapshot."""
@@ -177,6 +178,11 @@ def _forget_sql(relations: Sequence[str]) -> str:
         f"UPDATE pg_class SET relpages = 0, reltuples = -1, relallvisible = 0 WHERE oid IN ({', '.join(relations)})"
         " AND (relpages, reltuples, relallvisible) <> (0, -1, 0)"
     )
+
+
+def _analyzed_sql(relations: Sequence[str]) -> str:
+    """List what the planner has figures of: a statement of the design, such as ANALYZE, has left them."""
+    return f"SELECT oid FROM pg_class WHERE oid IN ({', '.join(relations)}) AND (relpages, reltuples) <> (0, -1)"
 
 
 def _larger_sql(indexes: Sequence[str], index_pages: int, others: Sequence[str], pages: int) -> str:

@@ -158,6 +158,19 @@ def test_what_went_beyond_one_page_is_not_sure(connection: PGconn, database: Dat
     emptier.close()
 
 
+def test_what_was_analyzed_is_not_sure(connection: PGconn, database: Database) -> None:
+    """Statistics survive a DELETE, and with them another plan."""
+    run(connection, TABLE)
+    emptier = Emptier(connection, database)
+    for _ in range(2):
+        emptier.empty(fresh=False)
+        run(connection, "INSERT INTO jobs VALUES (1, 'x')")
+    assert emptier.is_sure()
+    run(connection, "ANALYZE jobs")
+    assert not emptier.is_sure()
+    emptier.close()
+
+
 def test_an_old_snapshot_keeps_dead_rows_where_they_are(connection: PGconn, database: Database) -> None:
     """Without it a page that is nearly full is cleaned up when it is read, and new rows take the places of dead ones."""
     run(connection, TABLE)
