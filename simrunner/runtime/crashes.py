@@ -7,6 +7,7 @@ leaves an orphan session instead, which stays a waiter.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from time import monotonic
 
@@ -15,7 +16,8 @@ from simrunner.model.operations import CRASH_POINTS
 from simrunner.model.tape import KILL, UNPLANNED, Decision
 from simrunner.model.view import LaneState
 from simrunner.runtime import process, sessions, stepping, waiting
-from simrunner.runtime.messages import Go, Returned, Write
+from simrunner.runtime.messages import Returned, Write
+from simrunner.runtime.process import Process
 from simrunner.runtime.world import Ghost, Lane, World
 
 
@@ -24,7 +26,7 @@ def kill(world: World, lane: Lane, label: str | None) -> None:
     value = UNPLANNED if label == UNPLANNED else "kill"
     point = label if label in CRASH_POINTS else lane.intent.crash_point if lane.intent else None
     world.recorder.event("fault", **lane.who(), value=value, crash_point=point)
-    strike_dead(world, lane)
+    bury(world, lane, process.kill)
 
 
 def unplanned(world: World, lane: Lane) -> None:
@@ -62,35 +64,18 @@ def record_death(world: World, lane: Lane, ended: str) -> Lane:
     _leave_ghost(world, lane)
     remains = replace(lane)
     lane.process, lane.intent, lane.deferred, lane.pending, lane.order = None, None, (), None, None
-    lane.state, lane.txn, lane.txn_time, lane.claimed, lane.held = LaneState.DEAD, None, None, (), {}
-    lane.backend_pid, lane.session, lane.blockers = 0, None, ()
+    lane.state, lane.held = LaneState.DEAD, {}
+    lane.backend_pid, lane.session, lane.blockers, lane.losing = 0, None, (), False
+    lane.end_transaction()
     return remains
 
 
-def strike_dead(world: World, lane: Lane) -> None:
-    """SIGKILL an actor by a fault that was recorded; returns when its backend has gone."""
+def bury(world: World, lane: Lane, end: Callable[[Process], str]) -> None:
+    """End an actor's process in a way that says how it ended, and record its death; returns when its backend has gone."""
     if lane.process is not None:
-        _bury(world, lane, process.kill(lane.process))
-
-
-def leave(world: World, lane: Lane) -> None:
-    """Let an actor go that was told to end and has tidied up."""
-    if lane.process is not None:
-        lane.process.gate.open(Go(world.recorder.now_us))
-        _bury(world, lane, process.reap(lane.process))
-
-
-def terminated(world: World, lane: Lane) -> None:
-    """Record an actor that died of being told to end."""
-    if lane.process is not None:
-        _bury(world, lane, process.reap(lane.process))
-
-
-def _bury(world: World, lane: Lane, ended: str) -> None:
-    if lane.process is None:
-        return
-    lane.process.gate.close()
-    let_leave(world, record_death(world, lane, ended))
+        ended = end(lane.process)
+        lane.process.gate.close()
+        let_leave(world, record_death(world, lane, ended))
 
 
 def let_leave(world: World, remains: Lane) -> None:

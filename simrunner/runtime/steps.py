@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simrunner.model.view import LaneState
-from simrunner.runtime import crashes, stepping, waiting, waking
+from simrunner.runtime import crashes, process, stepping, waiting, waking
 from simrunner.runtime.messages import EXIT, ROUND, Go, Intent, Report, Trouble
 from simrunner.runtime.waiting import Waited
 from simrunner.runtime.world import Lane, World
@@ -15,7 +15,7 @@ def take(world: World, lane: Lane, trouble: Trouble | None = None) -> None:
     if intent is None or lane.process is None:
         return
     if intent.label == EXIT:
-        crashes.leave(world, lane)
+        crashes.bury(world, lane, process.dismiss)  # it has tidied up
         return
     waiters = waking.hold(world, lane.backend_pid)
     begin(world, lane, intent, trouble)

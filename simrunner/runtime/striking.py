@@ -98,7 +98,7 @@ def _terminate(world: World, decision: Decision) -> None:
     process.terminate(lane.process)
     report = lane.process.gate.receive()
     if report is None:
-        crashes.terminated(world, lane)
+        crashes.bury(world, lane, process.reap)
     else:  # it tidies up, step by step
         stepping.finish(world, lane, report)
     waking.release(world, waiters)
@@ -135,7 +135,7 @@ def _let_start(world: World, lane: Lane | None) -> None:
 
 def _strike_dead(world: World, lane: Lane) -> None:
     waiters = waking.hold(world, lane.backend_pid)
-    crashes.strike_dead(world, lane)
+    crashes.bury(world, lane, process.kill)
     waking.release(world, waiters)
 
 
