@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from simrunner.model.design import Ownership
 from simrunner.model.remark import Level, Remark
-from simrunner.review.reading import Read, Reading, columns_set, conjuncts, lock_of, targets
+from simrunner.review.reading import Read, Reading, columns_set, conjuncts, lock_of, targets, unqualified, user_of
 
 _LOCKED = "lock what it reads: put the SELECT into a WITH query with FOR UPDATE SKIP LOCKED and update what that returns"
 
@@ -95,19 +95,9 @@ def _verdict(reading: Reading, reads: list[Read], read: Read, select: exp.Select
 
 def _is_guarded(write: exp.Expr, select: exp.Select) -> bool:
     """Whether the write repeats a condition of the read on a column that it sets: for the second writer it no longer holds."""
-    repeated = set(conjuncts(write.args.get("where"))) & set(conjuncts(select.args.get("where")))
-    changed = columns_set(write)
-    condition = write.args.get("where")
-    parts = (
-        [] if condition is None else list(condition.this.flatten()) if isinstance(condition.this, exp.And) else [condition.this]
-    )
-    names = {
-        column.name.lower()
-        for part, text in zip(parts, conjuncts(condition), strict=True)
-        if text in repeated
-        for column in part.find_all(exp.Column)
-    }
-    return bool(names & changed)
+    asked = {unqualified(part) for part in conjuncts(select.args.get("where"))}
+    repeated = [part for part in conjuncts(write.args.get("where")) if unqualified(part) in asked]
+    return not columns_set(write).isdisjoint(column.name.lower() for part in repeated for column in part.find_all(exp.Column))
 
 
 def _is_serialized(read: Read) -> bool:
@@ -119,9 +109,7 @@ def _is_serialized(read: Read) -> bool:
 
 def _may_run_per_row(select: exp.Expr) -> bool:
     """Whether a sub-query is joined with the table that is written, or compared by IN or = ANY. A single value is not."""
-    parent = select.parent
-    while isinstance(parent, exp.Subquery | exp.Paren):
-        parent = parent.parent
+    parent = user_of(select)
     if isinstance(parent, exp.From):
         return isinstance(parent.parent, exp.Update)
     return isinstance(parent, exp.In | exp.Any | exp.Delete | exp.Merge)

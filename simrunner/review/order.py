@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from sqlglot import exp
 
-from simrunner.config.place import shown
 from simrunner.model.remark import Level, Remark
 from simrunner.review.reading import Reading, bare, unqualified
 
@@ -41,7 +39,7 @@ def declared(reading: Reading) -> Iterator[Remark]:
             "declared-order-not-total",
             f"promises.order ({', '.join(order)}) tells not all jobs apart: claim-order cannot be judged between equal ones",
             _REMEDY,
-            shown(Path(reading.design.folder) / "design.toml"),
+            reading.toml,
         )
 
 

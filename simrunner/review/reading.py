@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 import sqlglot
@@ -15,6 +16,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from simrunner.config import place_of
+from simrunner.config.place import shown
 from simrunner.model.design import Design, OperationSource, Statement
 
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # it warns of what it takes for a command, which is said in a remark
@@ -53,6 +55,11 @@ class Reading(NamedTuple):
     """Operation -> its statements in file order."""
     unique_keys: dict[str, list[frozenset[str]]]
     """Table -> the sets of columns that tell its rows apart, as far as schema.sql and design.toml say so."""
+
+    @property
+    def toml(self) -> str:
+        """The design's own file, as messages show it."""
+        return shown(Path(self.design.folder) / "design.toml")
 
     def of(self, *operations: str) -> list[Read]:
         """Return the statements of some operations, as far as the design offers them."""
@@ -111,13 +118,20 @@ def lock_of(select: exp.Expr) -> exp.Lock | None:
     return None
 
 
-def conjuncts(where: exp.Expr | None) -> list[str]:
-    """Return the conditions that a WHERE joins by AND, as SQL without table names."""
+def conjuncts(where: exp.Expr | None) -> list[exp.Expr]:
+    """Return the conditions that a WHERE joins by AND."""
     if where is None:
         return []
     condition = where.this
-    parts = list(condition.flatten()) if isinstance(condition, exp.And) else [condition]
-    return [unqualified(part) for part in parts]
+    return list(condition.flatten()) if isinstance(condition, exp.And) else [condition]
+
+
+def user_of(select: exp.Expr) -> exp.Expr | None:
+    """Return what a sub-query stands in, parentheses left out."""
+    parent = select.parent
+    while isinstance(parent, exp.Subquery | exp.Paren):
+        parent = parent.parent
+    return parent
 
 
 def unqualified(node: exp.Expr) -> str:
@@ -144,9 +158,7 @@ def targets(read: Read, *kinds: type[exp.Expr]) -> Iterator[exp.Expr]:
 
 
 def _is_compared(select: exp.Expr) -> bool:
-    parent = select.parent
-    while isinstance(parent, exp.Subquery | exp.Paren):
-        parent = parent.parent
+    parent = user_of(select)
     if isinstance(parent, exp.Any):
         parent = parent.parent
     if not isinstance(parent, exp.EQ | exp.In) or parent.find_ancestor(exp.Where) is None:

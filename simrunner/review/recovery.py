@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from sqlglot import exp
 
-from simrunner.config.place import shown
 from simrunner.model.design import Ownership
 from simrunner.model.operations import is_offered
 from simrunner.model.remark import Level, Remark
@@ -25,7 +23,7 @@ def missing(reading: Reading) -> Iterator[Remark]:
         "the design offers no recovery, and its claim does not look at the lease: a job whose worker dies after the claim's"
         " COMMIT stays claimed for ever",
         "add recover.sql, which makes claims with a lapsed lease ready again",
-        shown(Path(design.folder) / "design.toml"),
+        reading.toml,
     )
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
-from simrunner.config.place import shown
 from simrunner.model.design import Ownership
 from simrunner.model.remark import Level, Remark
 from simrunner.review.reading import Reading
@@ -23,7 +21,7 @@ def isolation(reading: Reading) -> Iterator[Remark]:
             f"at {reading.design.isolation.upper()} a claim fails (SQLSTATE 40001) when another one committed after its snapshot,"
             " SKIP LOCKED or not",
             "claim at READ COMMITTED, or let every client try again",
-            _toml(reading),
+            reading.toml,
         )
 
 
@@ -36,9 +34,5 @@ def work_inside(reading: Reading) -> Iterator[Remark]:
             "the claim's transaction stays open while the work is done: the claim is invisible and the row locked all the while,"
             " and dead rows pile up",
             "commit the claim before the work begins; the lease tells others whose job it is",
-            _toml(reading),
+            reading.toml,
         )
-
-
-def _toml(reading: Reading) -> str:
-    return shown(Path(reading.design.folder) / "design.toml")
