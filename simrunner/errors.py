@@ -34,8 +34,13 @@ class SimrunnerError(Exception):
     exit_code = 70
 
     def __init__(self, message: str) -> None:
-        shown = "".join(each if each.isprintable() or each in "\n\t" else ascii(each)[1:-1] for each in message)
+        shown = printable(message)
         super().__init__(shown if len(shown) <= _LONGEST else f"{shown[:_HEAD]} ... {shown[-_TAIL:]}")
+
+
+def printable(text: str) -> str:
+    """Return a text with what a terminal would not show, or obey, escaped; line feeds and tabs stay."""
+    return "".join(each if each.isprintable() or each in "\n\t" else ascii(each)[1:-1] for each in text)
 
 
 class InputError(SimrunnerError):

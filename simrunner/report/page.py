@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import io
 
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.table import Table
 from rich.text import Text
+
+from simrunner.errors import printable
 
 WIDTH_MIN, WIDTH_MAX = 60, 130
 _NAME_COLUMNS = 10
 
 
 class Page:
-    """Renderables, one under the other. Text is never taken for markup."""
+    """Renderables, one under the other. Text is never taken for markup, nor for what a terminal obeys: it may quote anything."""
 
     def __init__(self, *parts: RenderableType) -> None:
         self._parts: list[tuple[RenderableType, bool]] = []
@@ -42,8 +44,19 @@ class Page:
             highlight=False,
         )
         for part, whole in self._parts:
-            console.print(part, soft_wrap=whole)
+            console.print(_Printable(part), soft_wrap=whole)
         return "".join(f"{line.rstrip()}\n" for line in buffer.getvalue().splitlines())
+
+
+class _Printable:
+    """A renderable with the text that a terminal would not show, or obey, escaped."""
+
+    def __init__(self, part: RenderableType) -> None:
+        self._part = part
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for segment in console.render(self._part, options):
+            yield segment._replace(text=printable(segment.text))
 
 
 def plain_table(*headers: str) -> Table:

@@ -107,3 +107,15 @@ def test_names_are_never_taken_for_markup(name: str) -> None:
     page.add_facts(("job", name), ("styled", Text(name)))
     shown = "".join(page.render(80, colour=False).split())
     assert shown.count("".join(name.replace("\x07", "").split())) == 4
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_a_page_that_quotes_something_tells_a_terminal_nothing(colour: bool) -> None:
+    table = plain_table("", "")
+    table.add_row("means", 'no column "a\x1b[2Jb"')
+    page = Page("x\x1b[2Jy", table, Text("u\u202ev", "bold"))
+    page.add_facts(("place", "\x9b2J"))
+    text = page.render(80, colour=colour)
+    assert [obeyed for obeyed in ("\x1b[2J", "\x9b", "\u202e") if obeyed in text] == []
+    for shown in ("x\\x1b[2Jy", "a\\x1b[2Jb", "u\\u202ev", "\\x9b2J"):
+        assert shown in text
