@@ -1,6 +1,6 @@
 -- Broken on purpose: the first recovery of all believes that no worker has started yet.
 WITH first AS (
-    INSERT INTO sweeps (sweep) VALUES (1) ON CONFLICT DO NOTHING RETURNING sweep
+    INSERT INTO queue_workers (worker_id, seen_at) VALUES ('recoverer', now()) ON CONFLICT DO NOTHING RETURNING worker_id
 )
 UPDATE queue_jobs
 SET state = CASE WHEN attempts >= max_attempts THEN 'failed' ELSE 'ready' END,
