@@ -153,7 +153,7 @@ def _direct(
 ) -> None:
     """Say what is to be done and have the schedules run. Raises what ended them early."""
     kept, scale = kept_in(folder), scale_in(folder)
-    _say_opening(folder, campaign, base, scale, place)
+    say_page(opening_page(campaign, base, kept.postgres, scale, folder.path), err=place.as_json)
     orders = Begin(str(folder.path), kept.started, kept.sessions - 1, scale.steps)
     with _progress(_most(campaign, scale), done, quiet=place.as_json) as told:
         direct(crew, orders, campaign.budget, done, told)
@@ -200,11 +200,6 @@ def _seal_finding(run: RunFolder) -> None:
 
 def _exit_code(figures: Figures) -> int:
     return EXIT_CODE[Verdict(figures.verdict)]
-
-
-def _say_opening(folder: RunFolder, campaign: Campaign, base: Request, scale: Scale, place: Place) -> None:
-    server = kept_in(folder).postgres
-    say_page(opening_page(campaign, base, server, scale, folder.path), err=place.as_json)
 
 
 def _say(folder: RunFolder, campaign: Campaign, figures: Figures, *, as_json: bool) -> None:

@@ -89,10 +89,13 @@ def _kinds(text: str) -> tuple[str, ...]:
 
 
 def _check(options: dict[str, Any]) -> None:
+    from simrunner.errors import InputError
+    from simrunner.search.request import OWN_SERVER_ALONE
+
     if options["dsn"] is not None and options["postgres"] is not None:
         raise click.UsageError("--postgres chooses the embedded server; with --dsn the server has its own version.")
     if options["dsn"] is not None and "server-crash" in options["faults"]:
-        raise click.UsageError("server-crash needs a server of simrunner's own, which it may crash: leave --dsn away.")
+        raise InputError(OWN_SERVER_ALONE, place="--faults")
     if options["dsn"] is not None and options["jobs"] > 1:
         raise click.UsageError("--jobs needs a server for each coordinator; with --dsn there is one.")
     if options["strategy"] == "exhaustive" and set(options["faults"]) - {"kill"}:

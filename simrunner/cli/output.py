@@ -8,7 +8,8 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO, cast
 
@@ -38,8 +39,14 @@ def say(text: str, *, err: bool = False) -> None:
 
     A reader that went away, such as `head`, does not end the command. Raises EnvironmentFailure if nothing can be written.
     """
-    try:
+    with _writing():
         click.echo(text, err=err)
+
+
+@contextmanager
+def _writing() -> Iterator[None]:
+    try:
+        yield
     except OSError as error:
         if error.errno not in _READER_GONE:
             raise EnvironmentFailure(f"the output cannot be written: {error.strerror}") from error
@@ -55,13 +62,9 @@ class _Terminal(io.TextIOBase):
     """Standard output as rich writes to it, by way of `say`'s rules."""
 
     def write(self, text: str) -> int:
-        try:
+        with _writing():
             sys.stdout.write(text)
             sys.stdout.flush()
-        except OSError as error:
-            if error.errno not in _READER_GONE:
-                raise EnvironmentFailure(f"the output cannot be written: {error.strerror}") from error
-            discard_output()
         return len(text)
 
     def isatty(self) -> bool:

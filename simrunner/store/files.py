@@ -63,13 +63,17 @@ def write_bytes(path: Path, data: bytes, *, durable: bool = False) -> None:
             raise
 
 
-def remove_unfinished(folder: Path) -> None:
-    """Remove the temporary files in and below a folder of processes that were killed while they wrote."""
-    for path in sorted(folder.rglob(".*.tmp")):
-        pid = path.name.split(".")[-2]
-        if not Path("/proc", pid).exists():
+def remove_unfinished(folder: Path, pattern: str = "**/.*.tmp") -> None:
+    """Remove the temporary files in a folder, usually also below it, of processes that were killed while they wrote."""
+    for path in sorted(folder.glob(pattern)):
+        if not lives(path.name.split(".")[-2]):
             with suppress(OSError):
                 path.unlink()
+
+
+def lives(pid: str) -> bool:
+    """Whether there is a process of this id, taken from the name of a file that is to be finished."""
+    return Path("/proc", pid).exists()
 
 
 def write_json(path: Path, document: object, *, indent: int = 2, durable: bool = False) -> None:

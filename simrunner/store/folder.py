@@ -247,20 +247,15 @@ def _remove_left(parent: Path) -> None:
     for draft in parent.glob(".new-*"):
         if not _is_in_use(draft):
             shutil.rmtree(draft, ignore_errors=True)
-    for link in (*parent.glob(f".{LATEST}.*.tmp"), *parent.parent.glob(f".{LATEST}.*.tmp")):
-        if not _lives(link.name.split(".")[-2]):
-            link.unlink(missing_ok=True)
+    for place in (parent, parent.parent):
+        files.remove_unfinished(place, f".{LATEST}.*.tmp")
 
 
 def _is_in_use(draft: Path) -> bool:
     """Whether the lock of a draft is held; without a lock yet, whether its process is there."""
     if (draft / RUN_LOCK).exists():
         return RunFolder(draft)._is_locked()
-    return _lives(draft.name.split("-")[-2])
-
-
-def _lives(pid: str) -> bool:
-    return Path("/proc", pid).exists()
+    return files.lives(draft.name.split("-")[-2])
 
 
 def _add_records(draft: Path) -> None:

@@ -147,6 +147,7 @@ def test_everything_twice_gives_everything_once(tmp_path: Path) -> None:
         ("explore smoke --strategy luck", "--strategy"),
         ("explore smoke --strategy exhaustive --jobs 2", "leave --jobs at 1"),
         ("explore smoke --dsn postgresql:// --jobs 2", "--jobs needs a server"),
+        ("explore smoke --dsn postgresql:// --faults server-crash", "needs a server of simrunner's own"),
         ("explore smoke --dsn postgresql:// --postgres 16", "--postgres chooses the embedded server"),
         ("explore claim-boundary", "is a script"),
         ("explore nothing", "no workload 'nothing'"),
