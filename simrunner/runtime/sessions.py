@@ -62,8 +62,7 @@ def lose(world: World, lane: Lane) -> None:
             world.recorder.event("fault", **lane.who(), value=UNPLANNED_LOSS)
         wait_until_gone(world, lane)
         record_ended(world, lane)
-        lane.backend_pid, lane.begun, lane.losing = 0, 0, False
-        lane.end_transaction()
+        _clear(lane)
 
 
 def forget(world: World, lane: Lane) -> None:
@@ -71,8 +70,7 @@ def forget(world: World, lane: Lane) -> None:
     if lane.backend_pid:
         record_gone(world, lane)
         world.transactions.pop((lane.backend_pid, lane.begun), None)
-        lane.backend_pid, lane.begun = 0, 0
-        lane.end_transaction()
+        _clear(lane)
 
 
 def begin_next(world: World, lane: Lane, backend_pid: int) -> None:
@@ -83,3 +81,8 @@ def begin_next(world: World, lane: Lane, backend_pid: int) -> None:
     if lane.process is not None:
         lane.process = lane.process._replace(backend_pid=backend_pid)
     world.recorder.event("session-start", **lane.who())
+
+
+def _clear(lane: Lane) -> None:
+    lane.backend_pid, lane.begun, lane.losing = 0, 0, False
+    lane.end_transaction()
