@@ -1,4 +1,4 @@
-"""Lose-commit and lose-ack: the connection ends just before a statement reaches the server, or just after, before its answer.
+"""Lose-commit and lose-ack: the connection ends just before a statement reaches the server, or when that has answered.
 
 The client cannot tell one from the other: the outcome is unknown, and what became of the transaction is read from committed
 truth. It is rolled back in the first case and committed in the second. The worker goes on as after `terminate-backend`.
@@ -31,7 +31,7 @@ BEFORE = Fault(
 )
 AFTER = Fault(
     LOSE_ACK,
-    "an actor's connection ends after its COMMIT reached the server, before the answer",
+    "an actor's connection ends when the server has answered its COMMIT; it never hears the answer",
     partial(drawn, LOSE_ACK),
     needs=("at",),
     can_strike=parked,

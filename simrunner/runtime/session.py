@@ -153,7 +153,7 @@ class Session:
             libpq.run(self._connection, "SET idle_in_transaction_session_timeout = '1ms'")
             go = self._gate.park(intent)
         if go.trouble is None:
-            reply = (trouble.patiently if verb == "ROLLBACK" else libpq.run)(self._connection, verb)
+            reply = libpq.run(self._connection, verb)
         else:
             reply = trouble.run(self._connection, go.trouble, Statement(verb, verb, (), 1), {})
         if reply.sqlstate is not None or reply.tag == "ROLLBACK":

@@ -1,7 +1,7 @@
 """One statement that goes wrong, from its client's side. The server does it for real: nothing here makes an answer up.
 
 lose-commit       the connection ends before the statement is sent
-lose-ack          the connection ends once it was sent; its answer is never read
+lose-ack          the connection ends once it was answered; nobody hears the answer
 error-at          in its place the server is told to raise an error
 lock-timeout      it gives up at once where it has to wait for a lock
 statement-timeout in its place goes one that takes too long
@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from psycopg import pq
 from psycopg.pq.abc import PGconn
@@ -24,9 +25,9 @@ from simrunner.runtime.libpq import Reply
 from simrunner.runtime.messages import Trouble
 
 HOLD = "hold"
-CANCELED = "57014"
-"""SQLSTATE of a statement that was over its time."""
 _SETTINGS = {LOCK_TIMEOUT: "lock_timeout = '1ms'", HOLD: "simrunner.hold = 'on'"}
+_TAKES_TOO_LONG = "SET statement_timeout = '1ms'; SELECT pg_sleep(3600)"
+"""One message: the error takes the setting back with it, so that the limit can strike nothing else."""
 
 
 def run(connection: PGconn, trouble: Trouble, statement: Statement, values: Mapping[str, str | int | None]) -> Reply:
@@ -36,22 +37,16 @@ def run(connection: PGconn, trouble: Trouble, statement: Statement, values: Mapp
     if trouble.kind == ERROR_AT:
         return libpq.run(connection, _raise(trouble.sqlstate or ""))
     texts, oids = libpq.bind(statement.parameters, values)
-    if trouble.kind in (LOSE_COMMIT, LOSE_ACK):
-        if trouble.kind == LOSE_ACK:
-            connection.send_query_params(statement.sent.encode(), texts, oids)
-            connection.flush()
+    if trouble.kind == LOSE_COMMIT:
         return _cut(connection)
     if trouble.kind == STATEMENT_TIMEOUT:
-        return _under(connection, "statement_timeout = '1ms'", lambda: libpq.run(connection, "SELECT pg_sleep(3600)"))
-    return _under(connection, _SETTINGS[trouble.kind], lambda: libpq.run_with(connection, statement.sent, texts, oids))
-
-
-def patiently(connection: PGconn, sql: str) -> Reply:
-    """Send a statement that ends a time limit: should the limit, by bad luck, strike it too, send it again."""
-    reply = libpq.run(connection, sql)
-    while reply.sqlstate == CANCELED:
-        reply = libpq.run(connection, sql)
-    return reply
+        return libpq.run(connection, _TAKES_TOO_LONG)
+    send = partial(libpq.run_with, connection, statement.sent, texts, oids)
+    if trouble.kind == LOSE_ACK:
+        # Whoever cut it earlier would leave a statement that may wait for a lock, and could not notice that its client has gone.
+        reply = send()
+        return reply if reply.ended else _cut(connection)
+    return _under(connection, _SETTINGS[trouble.kind], send)
 
 
 def _under(connection: PGconn, setting: str, send: Callable[[], Reply]) -> Reply:
@@ -62,7 +57,7 @@ def _under(connection: PGconn, setting: str, send: Callable[[], Reply]) -> Reply
     libpq.expect(prepared, "preparing a fault")
     reply = send()
     if connection.transaction_status in (pq.TransactionStatus.IDLE, pq.TransactionStatus.INTRANS):
-        libpq.expect(patiently(connection, f"RESET {setting.partition(' ')[0]}"), "ending a fault")
+        libpq.expect(libpq.run(connection, f"RESET {setting.partition(' ')[0]}"), "ending a fault")
     return reply
 
 
@@ -71,7 +66,7 @@ def _raise(sqlstate: str) -> str:
 
 
 def _cut(connection: PGconn) -> Reply:
-    """End the connection without a word. What was sent before reaches the server, which then reads the end of the stream."""
+    """End the connection without a word: the server reads the end of the stream."""
     with socket.socket(fileno=os.dup(connection.socket)) as end:
         end.shutdown(socket.SHUT_RDWR)
     connection.finish()

@@ -11,10 +11,29 @@ from simrunner.model.tape import LOSE_ACK, LOSE_COMMIT, TERMINATE_BACKEND
 from simrunner.runtime.database import Database
 from simrunner.search.explorer import Played
 from tests.faults.repeats import histories, repeated, root_causes, struck
-from tests.runtime.outside import Outside
-from tests.runtime.runs import request, run
+from tests.runtime.outside import BLOCKED, Outside
+from tests.runtime.runs import ROOT, request, run, workload_file
 
 SESSION, ACKNOWLEDGEMENT = "lost-session", "lost-acknowledgement"
+WAITING = """
+[[faults]]
+kind = "pause"
+actor = "worker-a"
+crash_point = "after-claim-before-commit"
+round = 1
+rounds = 3
+[[faults]]
+kind = "slow-start"
+actor = "worker-b"
+round = 1
+rounds = 1
+[[faults]]
+kind = "lose-ack"
+actor = "worker-b"
+at = "claim:1"
+round = 2
+"""
+"""worker-b's claim, whose acknowledgement is lost, waits for the row that worker-a has locked."""
 
 
 def lost(one: Played, kind: str, operation: str) -> Event:
@@ -90,6 +109,30 @@ def test_whether_it_happened_is_what_the_designs_own_audit_trail_says(database: 
     assert (claim.token in [row.token for row in one.final.audit if row.to_state == "claimed"]) is happened
     traces = [event for event in one.memory.events if event.kind == "transition" and event.txn == claim.txn]
     assert bool(traces) is happened
+
+
+def test_a_statement_that_waits_loses_its_acknowledgement_when_it_has_one(database: Database, tmp_path: Path) -> None:
+    """Seen from pg_stat_activity: as long as it waits its session is the only one; a client that was gone it could not notice."""
+    text = (ROOT / "workloads" / f"{ACKNOWLEDGEMENT}.toml").read_text()
+    faults = text[text.index("[[faults]]") : text.index("[policy]")]
+    path = workload_file(tmp_path, ACKNOWLEDGEMENT, [(faults, ""), ("workers = 3", "workers = 2")], WAITING)
+    seen: list[list[int]] = []
+
+    def at(outside: Outside) -> bool:
+        if outside.phase == "safety" and outside.round in (2, 3) and outside.backend("worker-b", BLOCKED) is not None:
+            seen.append(outside.ask("SELECT pid FROM pg_stat_activity WHERE application_name = 'simrunner:worker-b'"))
+        return False
+
+    outside = Outside(database, at)
+    try:
+        done = run(database, tmp_path, request(str(path), "mutants/naive-subquery"), outside.watcher())
+    finally:
+        outside.close()
+    (fault,) = done.of("fault", value=LOSE_ACK)
+    assert {tuple(pids) for pids in seen} == {(fault.backend_pid,)}
+    own = [event for event in done.events[fault.seq :] if event.actor == "worker-b" and event.kind != "probe"]
+    assert [event.kind for event in own[:6]] == ["sent", "blocked", "freed", "unknown", "backend-gone", "session-start"]
+    assert done.folder.run()["deterministic"] is True
 
 
 def test_an_effect_whose_acknowledgement_was_lost_is_sent_again(database: Database, tmp_path: Path) -> None:
