@@ -12,7 +12,7 @@ from simrunner.cli.endings import ending
 from simrunner.report.acceptance.plan import plan
 from simrunner.report.acceptance.playbook import PLAYBOOK
 from simrunner.search.play import server_for
-from tests.cli.invoking import Ended, own_words
+from tests.cli.invoking import Ended, begun, ended_alone
 
 DSN = "SIMRUNNER_TESTS_DSN"
 """Variable with the --dsn of the acceptance."""
@@ -22,18 +22,12 @@ ROOT = Path(__file__).parents[2]
 def start(design: str | Path, results: Path, *experiments: str, dsn: str | None = None) -> subprocess.Popen[str]:
     """Begin to accept a design in a process of its own, which forks its actors."""
     words = [sys.executable, "-m", "tests.cli.accepting", str(design), str(results), *experiments]
-    given = {} if dsn is None else {DSN: dsn}
-    return subprocess.Popen(
-        words, cwd=ROOT, env={**os.environ, **given}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    return begun(words, ROOT, {} if dsn is None else {DSN: dsn})
 
 
 def accept(design: str | Path, results: Path, *experiments: str, dsn: str | None = None) -> Ended:
     """Accept a design and wait for the end."""
-    process = start(design, results, *experiments, dsn=dsn)
-    out, err = process.communicate()
-    assert "Traceback" not in err, err
-    return Ended(process.returncode, out, own_words(err))
+    return ended_alone(start(design, results, *experiments, dsn=dsn))
 
 
 def main(design: str, results: str, *experiments: str) -> int:

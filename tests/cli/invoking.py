@@ -6,8 +6,9 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from click.testing import CliRunner, Result
 
@@ -50,8 +51,35 @@ def command(*words: str | Path) -> list[str]:
 
 def program(*words: str | Path, cwd: Path, **environment: str) -> Ended:
     """Run a simrunner program to its end in a working directory."""
-    done = subprocess.run(
-        command(*words), cwd=cwd, env={**os.environ, **environment}, capture_output=True, text=True, check=False
-    )
-    assert "Traceback" not in done.stderr
-    return Ended(done.returncode, done.stdout, own_words(done.stderr))
+    return ended_alone(begun(command(*words), cwd, environment))
+
+
+def begun(line: Sequence[str], cwd: Path, environment: Mapping[str, str] = {}, **how: Any) -> subprocess.Popen[str]:
+    """Start a program, with more variables and more arguments of Popen. What it writes is kept for `ended`."""
+    usual = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    process: subprocess.Popen[str] = subprocess.Popen(line, cwd=cwd, env={**os.environ, **environment}, **{**usual, **how})
+    return process
+
+
+class Begun(Protocol):
+    """A program that goes on, such as a Popen."""
+
+    @property
+    def returncode(self) -> int:
+        """Its exit code, once it has ended."""
+
+    def communicate(self) -> tuple[str | None, str | None]:
+        """Wait for its end and return what it wrote."""
+
+
+def ended(process: Begun) -> Ended:
+    """Wait for a program to end. No traceback may reach its user."""
+    out, err = process.communicate()
+    assert "Traceback" not in (err or ""), err
+    return Ended(process.returncode, out or "", err or "")
+
+
+def ended_alone(process: Begun) -> Ended:
+    """The same without what it says of other commands of this machine that were killed."""
+    told = ended(process)
+    return told._replace(err=own_words(told.err))

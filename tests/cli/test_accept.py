@@ -14,7 +14,7 @@ from simrunner.report.acceptance.wording import OBSERVATIONAL
 from simrunner.store.folder import RunFolder
 from simrunner.store.seal import sha256_of
 from tests.cli.accepting import accept, start
-from tests.cli.invoking import Ended, invoke
+from tests.cli.invoking import Ended, ended, invoke
 from tests.runtime.runs import design_folder
 
 FEW = ("claim-boundary", "ordering-rounds", "high-depth", "abandoned-claim")
@@ -171,9 +171,9 @@ def test_an_acceptance_that_is_ended_early_can_be_judged(tmp_path: Path) -> None
     while not (tmp_path / "latest/experiments/claim-boundary").exists():
         assert process.poll() is None
     process.terminate()
-    _, err = process.communicate()
+    told = ended(process)
     folder = (tmp_path / "latest").resolve()
-    assert (process.returncode, err.splitlines()[-1]) == (3, f"simrunner analyze {folder}")
+    assert (told.code, told.err.splitlines()[-1]) == (3, f"simrunner analyze {folder}")
     assert RunFolder.open(folder).status() == "interrupted"
     result = invoke("analyze", folder)
     assert result.exit_code == 3

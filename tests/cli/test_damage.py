@@ -18,9 +18,9 @@ import pytest
 
 from simrunner.store.folder import RunFolder
 from simrunner.store.schedules import results_in
-from tests.cli.invoking import CLEARED, Ended, invoke
+from tests.cli.invoking import CLEARED, Ended, ended, invoke
 from tests.torture.disks import fill, read_only, small_disk
-from tests.torture.lab import Lab, a_lab, ended, wait_for
+from tests.torture.lab import Lab, a_lab, wait_for
 
 pytestmark = pytest.mark.server
 

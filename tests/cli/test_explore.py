@@ -16,7 +16,7 @@ import pandas
 import pytest
 
 from simrunner.store.schedules import ScheduleResult, by_part, results_in
-from tests.cli.invoking import Ended, command, invoke, program
+from tests.cli.invoking import Ended, begun, command, ended, invoke, program
 
 SMALL = ("--set", "jobs=2", "--set", "safety.rounds=1")
 FOUND = ("smoke", "--design", "mutants/no-recovery", "--schedules", "20", *SMALL)
@@ -193,30 +193,26 @@ class Going(NamedTuple):
 
     def wait_for(self, schedules: int) -> None:
         while self.finished() < schedules:
-            assert self.process.poll() is None, self.process.communicate()
+            assert self.process.poll() is None, ended(self.process)
             time.sleep(0.02)
 
-    def end(self, number: signal.Signals, *, group: bool = True) -> tuple[int, str]:
-        (os.killpg if group else os.kill)(self.process.pid, number)
-        _, errors = self.process.communicate(timeout=60)
-        return self.process.returncode, errors
+    def end(self, number: signal.Signals) -> Ended:
+        os.killpg(self.process.pid, number)
+        return ended(self.process)
 
 
 def start(home: Path, *words: str) -> Going:
-    process = subprocess.Popen(
-        command("explore", *words), cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    return Going(process, home)
+    return Going(begun(command("explore", *words), home, start_new_session=True), home)
 
 
 @pytest.fixture
 def going(tmp_path: Path) -> Iterator[Going]:
     """A campaign by two coordinators, long enough to be met while it goes on."""
-    begun = start(tmp_path, "smoke", "--schedules", str(LONG), "--jobs", "2", *SMALL)
-    yield begun
-    if begun.process.poll() is None:
-        begun.end(signal.SIGKILL)
-    begun.process.communicate()
+    campaign = start(tmp_path, "smoke", "--schedules", str(LONG), "--jobs", "2", *SMALL)
+    yield campaign
+    if campaign.process.poll() is None:
+        campaign.end(signal.SIGKILL)
+    campaign.process.communicate()
 
 
 def children(pid: int, name: str) -> list[int]:
@@ -232,8 +228,7 @@ def children(pid: int, name: str) -> list[int]:
 def test_a_kill_at_any_moment_loses_and_repeats_nothing(going: Going, tmp_path: Path) -> None:
     """Killed as a whole, resumed, killed again, resumed with another number of coordinators."""
     going.wait_for(7)
-    code, _ = going.end(signal.SIGKILL)
-    assert code == -signal.SIGKILL
+    assert going.end(signal.SIGKILL).code == -signal.SIGKILL
     kept = results_in(going.folder())
     second = start(tmp_path, "--resume", str(going.folder()))
     second.wait_for(len(kept) + 5)
@@ -253,9 +248,9 @@ def test_a_kill_at_any_moment_loses_and_repeats_nothing(going: Going, tmp_path: 
 
 def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(going: Going) -> None:
     going.wait_for(3)
-    code, errors = going.end(signal.SIGINT)
-    assert code == 3
-    assert "was ended early by SIGINT" in errors
+    told = going.end(signal.SIGINT)
+    assert told.code == 3
+    assert "was ended early by SIGINT" in told.err
     results = results_in(going.folder())
     assert 3 <= len(results) < LONG
     run = json.loads((going.folder() / "run.json").read_text())
@@ -273,23 +268,23 @@ def test_an_actor_that_dies_by_itself_makes_its_schedule_unknown(going: Going) -
             with suppress(ProcessLookupError):
                 os.kill(actor, signal.SIGKILL)
                 killed = actor
-    out, errors = going.process.communicate(timeout=90)
-    assert going.process.returncode == 3, errors
+    told = ended(going.process)
+    assert told.code == 3, told.err
     results = results_in(going.folder())
     assert len(results) == LONG
     unknown = [result for result in results if result.verdict == "unknown"]
     assert unknown
     reasons = {result.error or "" for result in unknown}
     assert all("died by itself, or was killed from outside" in one or "ended before it was connected" in one for one in reasons)
-    assert all(one.split()[0] in out for one in reasons)
+    assert all(one.split()[0] in told.out for one in reasons)
 
 
 def test_a_coordinator_that_is_killed_ends_the_campaign(going: Going) -> None:
     going.wait_for(3)
     os.kill(children(going.process.pid, "python")[0], signal.SIGKILL)
-    _, errors = going.process.communicate(timeout=60)
-    assert going.process.returncode == 4
-    assert "was killed" in errors
+    told = ended(going.process)
+    assert told.code == 4
+    assert "was killed" in told.err
     assert len(results_in(going.folder())) >= 3
 
 
@@ -297,9 +292,9 @@ def test_a_server_that_disappears_ends_the_campaign(going: Going) -> None:
     going.wait_for(3)
     (server,) = children(children(going.process.pid, "python")[0], "postgres")
     os.kill(server, signal.SIGQUIT)
-    _, errors = going.process.communicate(timeout=90)
-    assert going.process.returncode == 4, errors
-    assert "--resume" in errors
+    told = ended(going.process)
+    assert told.code == 4, told.err
+    assert "--resume" in told.err
     finished = results_in(going.folder())
     assert len(finished) >= 3
     assert json.loads((going.folder() / "run.json").read_text())["status"] == "failed"

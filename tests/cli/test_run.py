@@ -7,7 +7,6 @@ import os
 import re
 import shutil
 import signal
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,7 @@ from simrunner.store.folder import RunFolder
 from simrunner.store.journal import JOURNAL, Journal
 from simrunner.store.reader import read_history
 from tests.cli.conftest import RealRun
-from tests.cli.invoking import command, own_words, program
+from tests.cli.invoking import begun, command, ended_alone, program
 
 pytestmark = pytest.mark.server
 
@@ -140,8 +139,7 @@ class Running:
 
     def __init__(self, home: Path, workload: str = "smoke", pace: str = "0.2") -> None:
         self.home = home
-        words = command("run", workload, "--pace", pace)
-        self.process = subprocess.Popen(words, cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.process = begun(command("run", workload, "--pace", pace), home)
         assert self.process.stdout is not None
         line = next(line for line in self.process.stdout if line.startswith("started"))
         self.pids = {actor: int(pid) for actor, pid in re.findall(r"([\w-]+) pid (\d+)", line)}
@@ -161,8 +159,8 @@ class Running:
         return [pid for pid, born in self.born.items() if start_time(pid) == born]
 
     def end(self) -> tuple[str, str]:
-        out, err = self.process.communicate()
-        return out, own_words(err)
+        told = ended_alone(self.process)
+        return told.out, told.err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from simrunner.store.folder import RunFolder
-from tests.cli.invoking import CLEARED, Ended
-from tests.torture.lab import Lab, Started, ended, wait_for
+from tests.cli.invoking import CLEARED, Ended, ended
+from tests.torture.lab import Lab, Started, wait_for
 from tests.torture.subjects import Subject, Wrong, opened
 
 LAST_WORDS = "WARNING:  terminating connection due to immediate shutdown command"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import os
 import shutil
 import subprocess
 import sys
@@ -15,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from tests.cli.invoking import Ended
+from tests.cli.invoking import Ended, begun, ended
 from tests.torture.warm import Command
 
 Started: TypeAlias = "subprocess.Popen[str] | Command"
@@ -65,12 +64,7 @@ class Lab:
     def popen(self, *words: str | Path, module: str = "tests.torture.command", **how: Any) -> subprocess.Popen[str]:
         """Start a command as a Python of its own, with more arguments of Popen."""
         line = [sys.executable, "-m", module, str(self.cache), *map(str, words)]
-        usual = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "start_new_session": True}
-        environment = {**os.environ, **self._environment()}
-        started: subprocess.Popen[str] = subprocess.Popen(
-            line, **{"cwd": self.home, "env": environment, "text": True, **usual, **how}
-        )
-        return started
+        return begun(line, self.home, self._environment(), **{"start_new_session": True, **how})
 
     def _environment(self) -> dict[str, str]:
         place = str(self.place)
@@ -169,13 +163,6 @@ def a_lab(*, warm: bool = False) -> Iterator[Lab]:
         yield lab
     finally:
         shutil.rmtree(place)
-
-
-def ended(process: Started) -> Ended:
-    """Wait for a command to end. No traceback may reach its user."""
-    out, err = process.communicate()
-    assert "Traceback" not in err, err
-    return Ended(process.returncode, out or "", err or "")
 
 
 def wait_for(process: Started, condition: Callable[[], bool]) -> bool:
