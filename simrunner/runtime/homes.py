@@ -26,6 +26,13 @@ MARK = "made by simrunner, which drops it"
 LOCK_KEY = int.from_bytes(b"simrun", "big")
 """Advisory lock: on a maintenance database while databases come and go, on a named database while it is in use."""
 
+OF_OTHERS = f"""
+    usename IS NOT NULL AND coalesce(backend_type, 'client backend') = 'client backend'
+    AND NOT starts_with(coalesce(application_name, ''), '{APPLICATION}')
+"""
+"""Condition on pg_stat_activity: sessions of clients that are not simrunner's. Without superuser the type of another role's
+session is not shown; a background process has no user."""
+
 
 class Home(Protocol):
     """Makes and removes one database."""
@@ -202,16 +209,11 @@ def drop_database(connection: psycopg.Connection, name: str) -> None:
 
 
 def _sessions(connection: psycopg.Connection, name: str) -> list[str]:
-    """The sessions of clients in a database, without those that are about to end: DROP DATABASE itself waits for them.
-
-    Without superuser the type of another role's session is not shown; a background process has no user.
-    """
+    """The sessions of others in a database, without those that are about to end: DROP DATABASE itself waits for them."""
     literal = sql.Literal(name).as_string(connection)
     query = f"""
         SELECT 'user ' || usename || ', process ' || pid FROM pg_stat_activity
-        WHERE datname = {literal} AND usename IS NOT NULL
-          AND coalesce(backend_type, 'client backend') = 'client backend'
-          AND NOT starts_with(coalesce(application_name, ''), '{APPLICATION}')
+        WHERE datname = {literal} AND {OF_OTHERS}
     """
     return texts(connection, query)
 

@@ -9,8 +9,8 @@ import psycopg
 
 from simrunner.model.remark import Level, Remark
 from simrunner.runtime.admin import execute, texts
-from simrunner.runtime.cluster import APPLICATION, Cluster
-from simrunner.runtime.homes import left_databases
+from simrunner.runtime.cluster import Cluster
+from simrunner.runtime.homes import OF_OTHERS, left_databases
 
 _OWN_SERVER = "use the embedded server, or a disposable one"
 _SUPERUSER = "name a superuser in --dsn if the server is disposable, or use the embedded one"
@@ -30,14 +30,7 @@ class Surroundings(NamedTuple):
 def surroundings(guard: psycopg.Connection) -> Surroundings:
     """Ask the server."""
     collation = texts(guard, "SELECT datcollate FROM pg_database WHERE datname = current_database()")[0]
-    strangers = execute(
-        guard,
-        f"""
-        SELECT count(*) FROM pg_stat_activity
-        WHERE usename IS NOT NULL AND coalesce(backend_type, 'client backend') = 'client backend'
-          AND NOT starts_with(coalesce(application_name, ''), '{APPLICATION}')
-        """,
-    )[0][0]
+    strangers = execute(guard, f"SELECT count(*) FROM pg_stat_activity WHERE {OF_OTHERS}")[0][0]
     return Surroundings(
         texts(guard, "SHOW autovacuum")[0], texts(guard, "SHOW deadlock_timeout")[0], collation, int(str(strangers))
     )
