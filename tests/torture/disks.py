@@ -6,22 +6,15 @@ import os
 import resource
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 DISK_BYTES = 2 << 20
 
 
-@contextmanager
-def small_disk(place: Path) -> Iterator[bool]:
+def small_disk(place: Path) -> AbstractContextManager[bool]:
     """Mount a disk of 2 MB on a new folder for the time of the block. False: we may not, it is an ordinary folder."""
-    place.mkdir()
-    mounted = _mount(place, f"size={DISK_BYTES}")
-    try:
-        yield mounted
-    finally:
-        if mounted:
-            subprocess.run(["umount", str(place)], check=True)
+    return _mounted(place, f"size={DISK_BYTES}")
 
 
 def fill(place: Path, pids: list[int], *, mounted: bool) -> Path:
@@ -43,20 +36,27 @@ def fill(place: Path, pids: list[int], *, mounted: bool) -> Path:
 @contextmanager
 def read_only(place: Path) -> Iterator[Path]:
     """Yield a folder that nobody may write to."""
-    place.mkdir()
-    if _mount(place, "ro"):
-        try:
+    with _mounted(place, "ro") as mounted:
+        if mounted:
             yield place
-        finally:
-            subprocess.run(["umount", str(place)], check=True)
-    elif os.geteuid() == 0:  # permissions do not bind root, but this does
-        yield Path("/sys/results")
-    else:
-        place.chmod(0o555)
-        yield place
-        place.chmod(0o755)
+        elif os.geteuid() == 0:  # permissions do not bind root, but this does
+            yield Path("/sys/results")
+        else:
+            place.chmod(0o555)
+            try:
+                yield place
+            finally:
+                place.chmod(0o755)
 
 
-def _mount(place: Path, options: str) -> bool:
+@contextmanager
+def _mounted(place: Path, options: str) -> Iterator[bool]:
+    """Mount a disk in memory on a new folder for the time of the block, if we may."""
+    place.mkdir()
     line = ["mount", "-t", "tmpfs", "-o", options, "simrunner-tests", str(place)]
-    return os.geteuid() == 0 and subprocess.run(line, check=False, capture_output=True).returncode == 0
+    mounted = os.geteuid() == 0 and subprocess.run(line, check=False, capture_output=True).returncode == 0
+    try:
+        yield mounted
+    finally:
+        if mounted:
+            subprocess.run(["umount", str(place)], check=True)
