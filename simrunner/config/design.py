@@ -21,12 +21,14 @@ from simrunner.errors import DesignError, InputError
 from simrunner.model.design import (
     Design,
     EffectTable,
+    FailedHeartbeat,
     OperationSource,
     OrderColumn,
     Policies,
     Promises,
     SessionSettings,
     StateTable,
+    WorkerCode,
 )
 from simrunner.model.job import JobState
 from simrunner.model.operations import OPERATIONS
@@ -61,6 +63,7 @@ def load_design(name_or_path: str) -> Design:
     results = _results(layers, shape)
     operations = {op: read_operation(sql, results.get(op, {})) for op, sql in layers.files.items()}
     _check_autocommit(layers.document, shape, operations)
+    _check_worker(layers.document, shape, operations)
     return _design(name, file.parent, layers, shape, operations)
 
 
@@ -78,6 +81,7 @@ def _design(name: str, folder: Path, layers: Layers, shape: DesignFile, operatio
         uses_statement_clock=any(mentions_statement_clock(lexemes_of(source.text)) for source in operations.values()),
         autocommit=frozenset(shape.autocommit),
         session=SessionSettings(**structs.asdict(shape.session)),
+        worker=WorkerCode(**structs.asdict(shape.worker)),
         operations=operations,
         transitions=_transitions(layers.document, shape),
         promises=_promises(layers.document, shape),
@@ -130,6 +134,15 @@ def _check_autocommit(document: Document, shape: DesignFile, operations: Mapping
             raise wrong(f"{name}.sql has several statements; they need a transaction")
     if "claim" in shape.autocommit and shape.work_in_claim_transaction:
         raise wrong("the claim has no transaction in which work could be done")
+
+
+def _check_worker(document: Document, shape: DesignFile, operations: Mapping[str, OperationSource]) -> None:
+    if shape.worker.failed_heartbeat is not FailedHeartbeat.RELEASE:
+        return
+    path = ("worker", "failed_heartbeat")
+    for name in ("heartbeat", "release"):
+        if name not in operations:
+            raise document.error(path, f"{'.'.join(path)}: 'release' needs {name}.sql, which the design does not have")
 
 
 def _results(layers: Layers, shape: DesignFile) -> dict[str, dict[str, str]]:

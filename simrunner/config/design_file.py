@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
-from simrunner.model.design import Ownership
+from simrunner.model.design import FailedHeartbeat, LostCommit, Ownership
 
 INT4_MAX = 2**31 - 1
 
@@ -45,6 +45,13 @@ class SessionTable(Struct, forbid_unknown_fields=True, frozen=True):
 
     client_connection_check_interval_ms: NotNegative = 0
     synchronous_commit: Literal["on", "off"] = "on"
+
+
+class WorkerTable(Struct, forbid_unknown_fields=True, frozen=True):
+    """`[worker]`."""
+
+    failed_heartbeat: FailedHeartbeat = FailedHeartbeat.GO_ON
+    lost_commit: LostCommit = LostCommit.SEND_AGAIN
 
 
 class StateTableEntry(Struct, forbid_unknown_fields=True, frozen=True):
@@ -86,6 +93,7 @@ class DesignFile(Struct, forbid_unknown_fields=True, frozen=True):
     tidies_up: bool = False
     autocommit: tuple[Name, ...] = ()
     session: SessionTable = SessionTable()
+    worker: WorkerTable = WorkerTable()
     results: dict[str, dict[str, Name]] = field(default_factory=dict)
     policies: PoliciesTable = PoliciesTable()
     effects: EffectsTable | None = None

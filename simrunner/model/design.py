@@ -115,6 +115,28 @@ class SessionSettings:
         return self.synchronous_commit != "off"
 
 
+class FailedHeartbeat(StrEnum):
+    """What a worker makes of a heartbeat that failed."""
+
+    GO_ON = "go-on"  # the stored lease is as it was: the work goes on
+    RELEASE = "release"  # it takes the lease for lost and releases the job, while the work beside it goes on
+
+
+class LostCommit(StrEnum):
+    """What a worker makes of a COMMIT whose answer it never heard."""
+
+    SEND_AGAIN = "send-again"  # the write is sent again in the next session
+    TAKE_FOR_DONE = "take-for-done"  # it takes the write for committed
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerCode:
+    """How the code of its workers reacts to what goes wrong."""
+
+    failed_heartbeat: FailedHeartbeat = FailedHeartbeat.GO_ON
+    lost_commit: LostCommit = LostCommit.SEND_AGAIN
+
+
 @dataclass(frozen=True, slots=True)
 class Policies:
     """Choices that a design is free to make; checkers judge by them."""
@@ -159,6 +181,7 @@ class Design:
     autocommit: frozenset[str] = frozenset()
     """Operations that are sent without BEGIN and COMMIT: one statement, a transaction of its own. For membership tests only."""
     session: SessionSettings = SessionSettings()
+    worker: WorkerCode = WorkerCode()
     allows_consequences: frozenset[str] = frozenset()
     """Mutants only: invariants that may be violated as a consequence."""
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
-from simrunner.model.design import Design
+from simrunner.model.design import Design, FailedHeartbeat, LostCommit
 from simrunner.runtime.acting import act, let_go
 from simrunner.runtime.client import Client
 from simrunner.runtime.gate import Terminated
 from simrunner.runtime.messages import Order, Returned, Write
-from simrunner.runtime.session import ConnectionLost, StatementFailed, Subject, Transaction, Values
+from simrunner.runtime.session import CommitLost, ConnectionLost, StatementFailed, Subject, Transaction, Values
 
 COMPLETE_POINTS = ("after-effect-before-complete", "after-complete-before-commit")
 """Crash points at the BEGIN and at the COMMIT of a completion."""
@@ -135,8 +135,13 @@ def perform(client: Client, program: Program, order: Order) -> bool:
 def _give_back(client: Client) -> None:
     """Release what a process holds that was told to end."""
     for subject in client.held:
-        with suppress(StatementFailed):
-            _write(client, "release", subject, client.identity)
+        _release(client, subject)
+
+
+def _release(client: Client, subject: Subject) -> None:
+    """Release a job. Where the release fails, the job is recovered one day."""
+    with suppress(StatementFailed):
+        _write(client, "release", subject, client.identity)
 
 
 def _claim(client: Client) -> tuple[Returned, ...]:
@@ -186,7 +191,10 @@ def _write(
     before: str | None = None,
     before_commit: str | None = None,
 ) -> None:
-    """Write about a claim that the client knows of; where the session ends under it, once more in the next session."""
+    """Write about a claim that the client knows of; where the session ends under it, once more in the next session.
+
+    Unless that was at the COMMIT, and the design's workers take such a write for done.
+    """
     if not client.design.offers(operation):
         return
     while True:
@@ -194,16 +202,24 @@ def _write(
             with client.session.transaction(operation, subject, before) as transaction:
                 transaction.run(client.design.operations[operation], _write_values(client, subject, worker_id))
                 transaction.commit_point = before_commit
-        except ConnectionLost:
+        except ConnectionLost as lost:
             client.reconnect()
+            if isinstance(lost, CommitLost) and client.design.worker.lost_commit is LostCommit.TAKE_FOR_DONE:
+                return
         else:
             return
 
 
 def _heartbeat(client: Client, subject: Subject) -> None:
-    """Renew the lease. A heartbeat that fails is no lost lease: the stored one is as it was, and the work goes on."""
-    with suppress(StatementFailed):
+    """Renew the lease. A heartbeat that fails is no lost lease: the stored one is as it was, and the work goes on.
+
+    A worker that takes it for one gives the job back. Its work, which goes on beside the heartbeats, does not hear of it.
+    """
+    try:
         _write(client, "heartbeat", subject, client.identity)
+    except StatementFailed:
+        if client.design.worker.failed_heartbeat is FailedHeartbeat.RELEASE:
+            _release(client, subject)
 
 
 def _write_inside(

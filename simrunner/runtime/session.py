@@ -222,11 +222,15 @@ class Session:
         elapsed = self._gate.elapsed_us()
         self._gate.finish(Outcome(intent, reply.sqlstate, reply.message, reply.affected, returned, elapsed, reply.ended))
         if reply.ended:
-            raise ConnectionLost(reply.message)
+            raise (CommitLost if intent.statement == "COMMIT" else ConnectionLost)(reply.message)
 
 
 class ConnectionLost(Exception):
     """The session has ended under a statement: whether that happened is not known."""
+
+
+class CommitLost(ConnectionLost):
+    """The session has ended under a COMMIT."""
 
 
 def _is_fed(statement: Statement, columns: tuple[str, ...]) -> bool:

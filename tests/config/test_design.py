@@ -154,6 +154,16 @@ def test_a_folder_without_design_toml_is_told(here: Path) -> None:
             'ownership = "lease"\nremoves = ["fail"]',
             r"design.toml:4: removes: 'fail' is no inherited operation",
         ),
+        (
+            'ownership = "lease"',
+            'ownership = "lease"\nworker.lost_commit = "hope"',
+            r"design.toml:4: worker.lost_commit: invalid enum value 'hope'; expected one of: send-again, take-for-done",
+        ),
+        (
+            'ownership = "lease"',
+            'ownership = "lease"\nworker.failed_heartbeat = "release"',
+            r"design.toml:4: worker.failed_heartbeat: 'release' needs heartbeat.sql, which the design does not have",
+        ),
         ('ownership = "lease"', 'ownership = "lease"\nextends = "nobody"', r"design.toml:4: extends: no design 'nobody'"),
         ('ownership = "lease"', 'ownership = "lease"\nextends = 3', r"design.toml:4: extends: expected the name"),
     ],

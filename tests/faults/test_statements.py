@@ -65,6 +65,25 @@ def test_a_worker_whose_heartbeat_failed_completes_its_job(database: Database) -
     assert len(failed) == 3
 
 
+def test_a_job_released_after_a_failed_heartbeat_is_begun_again_while_its_work_goes_on(database: Database) -> None:
+    runs = repeated(database, "failing-heartbeats", "mutants/failed-heartbeat-releases", times=3)
+    assert len(histories(runs)) == 1
+    assert root_causes(runs) == {"effect-once"}
+    events = runs[0].memory.events
+    failed = [event for event in events if event.kind == "failed" and event.operation == "heartbeat"]
+    assert len(failed) == 3
+    for heartbeat in failed:
+        about = [event for event in events if event.job == heartbeat.job]
+        changes = [event for event in about if event.kind == "transition"]
+        claim = next(event for event in reversed(changes) if event.seq < heartbeat.seq)
+        release, again = [event for event in changes if event.seq > heartbeat.seq][:2]
+        assert (release.operation, release.actor, again.operation) == ("release", heartbeat.actor, "claim")
+        assert (release.txn_time or 0) < (claim.lease_until or 0)
+        own = [event for event in about if event.token == heartbeat.token and event.seq > release.seq]
+        assert [event.kind for event in own if event.kind == "work-end"] == ["work-end"]
+        assert [event.rows for event in own if (event.kind, event.operation, event.value) == ("ok", "complete", "1")] == [0]
+
+
 def test_what_the_server_says(database: Database) -> None:
     """Each message is PostgreSQL's own, and afterwards the session is as it was."""
     with session(database) as actor, session(database) as other:
