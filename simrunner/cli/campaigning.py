@@ -28,7 +28,7 @@ from simrunner.search.figures import Figures, Scale, document_of, figures_of, sc
 from simrunner.search.findings import firsts, place_of, prune
 from simrunner.search.talk import Begin, Ready
 from simrunner.store.folder import COMPLETE, FAILED, INTERRUPTED, RUN_JSON, RUNNING, RunFolder
-from simrunner.store.schedules import ScheduleResult, repair, results_in
+from simrunner.store.schedules import ScheduleResult, check_histories, repair, results_in
 
 EXPLORE = "explore"
 CAMPAIGN_JSON = "campaign.json"
@@ -78,6 +78,7 @@ def resume(path: Path, given: Mapping[str, object], place: Place) -> int:
         if folder.run().get("status") == COMPLETE:
             return show(folder, as_json=place.as_json)
         scale_in(folder)  # before anything is started
+        check_histories(folder.path)
         base = _request_again(kept, path)
         check_same(folder, base)
         repair(folder.path)
@@ -108,6 +109,7 @@ def _request_again(kept: Kept, path: Path) -> Request:
 def show(folder: RunFolder, *, as_json: bool) -> int:
     """Print what a campaign that has ended achieved. Returns the exit code. Raises RunFolderError."""
     campaign = campaign_in(folder)
+    check_histories(folder.path)
     results = results_in(folder.path)
     places = [place_of(folder.path, result) for result in firsts(results).values()]
     figures = figures_of(folder, campaign, scale_in(folder), results, places)

@@ -10,9 +10,9 @@ import pyarrow as pa
 from simrunner.history.schema import to_table
 from simrunner.model.event import Event
 from simrunner.store import files, parquet
-from simrunner.store.schedules import records_of
+from simrunner.store.schedules import HISTORIES, records_of, sealed_in
+from simrunner.store.sums import SEAL_JSON, sha256_of
 
-HISTORIES = "histories"
 _ROWS = 100_000
 """A file is ended with the schedule that brings it to so many events: a Python tuple takes about 1 kB."""
 
@@ -20,18 +20,22 @@ _ROWS = 100_000
 def seal_histories(folder: Path) -> int:
     """Turn the events of finished schedules into Parquet and remove what they were in. Returns the number of new events.
 
-    Safe to repeat after a crash: a file of events always gives the same Parquet files, and is removed only after them.
-    The folder was repaired before. Raises RecordingFailed.
+    Safe to repeat after a crash: a file of events always gives the same Parquet files, and is removed only after `seal.json`
+    has their SHA-256. The folder was repaired before. Raises RecordingFailed, RunFolderError.
     """
     events = 0
+    sums = sealed_in(folder)
     for source in sorted(folder.glob("events-*-*.bin")):
         _, part, session = source.stem.split("-")
         target = folder / HISTORIES / f"part={part}"
         with files.recording(target):
             target.mkdir(parents=True, exist_ok=True)
         for number, table in enumerate(_tables(source)):
-            parquet.write_events(target / f"{session}-{number:05}.parquet", table)
+            path = target / f"{session}-{number:05}.parquet"
+            parquet.write_events(path, table)
+            sums[str(path.relative_to(folder))] = sha256_of(path)
             events += table.num_rows
+        files.write_json(folder / SEAL_JSON, sums, durable=True)
         with files.recording(source):
             source.unlink()
     return events

@@ -14,7 +14,8 @@ from simrunner.store.context import context_from
 from simrunner.store.final import FinalRows, read_unsealed_final
 from simrunner.store.folder import COMPLETE, RunFolder
 from simrunner.store.journal import JOURNAL, Names, read_journal
-from simrunner.store.seal import EVENTS, FINAL_AUDIT, FINAL_JOBS, NAMES_JSON, SEAL_JSON, events_lock, sha256_of
+from simrunner.store.seal import EVENTS, FINAL_AUDIT, FINAL_JOBS, NAMES_JSON, events_lock
+from simrunner.store.sums import SEAL_JSON, compare, read_seal
 
 
 class StoredHistory(NamedTuple):
@@ -63,10 +64,8 @@ def _verified(folder: RunFolder) -> dict[str, str]:
     """Return the seal after every file was compared with it."""
     if not (folder.path / SEAL_JSON).exists():
         raise RunFolderError(f"has neither {JOURNAL} nor {SEAL_JSON}: its events were removed", place=folder.path)
-    sealed: dict[str, str] = files.read_json(folder.path / SEAL_JSON, dict[str, str])
-    for name, sum_then in sealed.items():
-        if sha256_of(folder.path / name) != sum_then:
-            raise RunFolderError("is damaged: it is not the file that the run wrote", place=folder.path / name)
+    sealed = read_seal(folder.path)
+    compare(folder.path, sealed)
     return sealed
 
 

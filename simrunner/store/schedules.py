@@ -18,7 +18,10 @@ import msgspec
 from simrunner.errors import RunFolderError
 from simrunner.model.event import Event
 from simrunner.store import files
+from simrunner.store.sums import SEAL_JSON, compare, read_seal
 
+HISTORIES = "histories"
+"""Where a campaign's events lie once they are sealed: `part=<k>/<session>-<number>.parquet`."""
 _LENGTH_BYTES = 4
 _T = TypeVar("_T")
 
@@ -96,6 +99,30 @@ def repair(folder: Path) -> None:
         _cut(lines, files.read_bytes(lines).rfind(b"\n") + 1)
         for events in folder.glob(f"events-{part}-*.bin"):
             _cut(events, _finished_bytes(events, finished))
+
+
+def sealed_in(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of the campaign's sealed files of events by their paths from the folder. Raises RunFolderError."""
+    return read_seal(folder) if (folder / SEAL_JSON).exists() else {}
+
+
+def check_histories(folder: Path) -> None:
+    """Raise RunFolderError, naming the file, where the sealed events of a campaign are not those that it wrote.
+
+    What a kill left between the events and their seal counts as unwritten: as long as the events are there it is made again.
+    """
+    sums = sealed_in(folder)
+    compare(folder, sums)
+    written = (path for path in sorted((folder / HISTORIES).rglob("*")) if not path.is_dir() and not path.name.startswith("."))
+    for path in written:
+        if str(path.relative_to(folder)) not in sums and not _unsealed(folder, path).exists():
+            what = "was not written by the campaign: remove it" if sums else f"cannot be compared: {folder / SEAL_JSON} is gone"
+            raise RunFolderError(what, place=path)
+
+
+def _unsealed(folder: Path, sealed: Path) -> Path:
+    """The file of events from which a Parquet file is made."""
+    return folder / f"events-{sealed.parent.name.removeprefix('part=')}-{sealed.name.partition('-')[0]}.bin"
 
 
 def records_of(path: Path) -> Iterator[tuple[int, list[Event]]]:

@@ -7,7 +7,6 @@ parts are, and `seal.json` holds their SHA-256. So a crash at any point loses no
 from __future__ import annotations
 
 import fcntl
-import hashlib
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,9 +23,9 @@ from simrunner.store import files, parquet
 from simrunner.store.final import FINAL_ROWS, read_unsealed_final
 from simrunner.store.folder import RUNNING, RunFolder
 from simrunner.store.journal import JOURNAL, Recorded, stream_journal
+from simrunner.store.sums import SEAL_JSON, sha256_of
 from simrunner.store.tape import TAPE_JSON, tape_from, write_tape
 
-SEAL_JSON = "seal.json"
 NAMES_JSON = "names.json"
 EVENTS = "events"
 FINAL_JOBS = "final/jobs.parquet"
@@ -126,8 +125,3 @@ def _write_final(folder: RunFolder) -> list[Path]:
         written.append(folder.path / FINAL_AUDIT)
         parquet.write_audit(written[-1], rows.audit)
     return written
-
-
-def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file as hexadecimal digits. Raises RunFolderError where it cannot be read."""
-    return hashlib.sha256(files.read_bytes(path)).hexdigest()

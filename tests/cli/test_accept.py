@@ -12,7 +12,7 @@ import pytest
 
 from simrunner.report.acceptance.wording import OBSERVATIONAL
 from simrunner.store.folder import RunFolder
-from simrunner.store.seal import sha256_of
+from simrunner.store.sums import sha256_of
 from tests.cli.accepting import accept, start
 from tests.cli.invoking import Ended, ended, invoke
 from tests.runtime.runs import design_folder

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -160,6 +161,55 @@ def test_everything_twice_gives_everything_once(tmp_path: Path) -> None:
 def test_mistakes(words: str, says: str) -> None:
     result = invoke(*words.split())
     assert (result.exit_code, says in result.output) == (2, True), result.output
+
+
+def truncate(path: Path) -> Path:
+    path.write_bytes(path.read_bytes()[:-100])
+    return path
+
+
+def flip(path: Path) -> Path:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    return path
+
+
+def remove(path: Path) -> Path:
+    path.unlink()
+    return path
+
+
+def add(path: Path) -> Path:
+    return Path(shutil.copy(path, path.with_name("7-00000.parquet")))
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (truncate, "is damaged: it is not the file that simrunner wrote"),
+        (flip, "is damaged: it is not the file that simrunner wrote"),
+        (remove, "cannot be read (No such file or directory)"),
+        (add, "was not written by the campaign: remove it"),
+    ],
+)
+def test_damage_to_its_histories_is_told_with_the_file(
+    found: Explored, tmp_path: Path, damage: Callable[[Path], Path], words: str
+) -> None:
+    folder = shutil.copytree(found.folder, tmp_path / "copy")
+    assert invoke("analyze", folder).exit_code == 1
+    hurt = damage(next((folder / "histories").rglob("*.parquet")))
+    for command_line in (("analyze", folder), ("explore", "--resume", folder)):
+        told = invoke(*command_line)
+        assert told.exit_code == 2
+        assert f"{hurt}: {words}" in told.stderr
+
+
+def test_without_its_seal_nothing_of_a_campaign_can_be_compared(found: Explored, tmp_path: Path) -> None:
+    folder = shutil.copytree(found.folder, tmp_path / "copy")
+    (folder / "seal.json").unlink()
+    told = invoke("analyze", folder)
+    assert (told.exit_code, "seal.json is gone" in told.stderr) == (2, True)
 
 
 def test_other_arguments_than_the_campaigns(found: Explored) -> None:

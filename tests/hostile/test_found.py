@@ -23,7 +23,7 @@ from simrunner.search.shrinking.tried import TRIED, Tried
 from simrunner.spec.plan import read_plan
 from simrunner.store.folder import RunFolder
 from simrunner.store.schedules import by_part, repair
-from simrunner.store.seal import sha256_of
+from simrunner.store.sums import sha256_of
 from simrunner.store.tape import read_tape
 from tests.cli.stored import stored, unfenced
 from tests.hostile.kinds import NOWHERE, called

@@ -10,8 +10,8 @@ import pytest
 
 from simrunner.errors import RecordingFailed, RunFolderError
 from simrunner.model.event import Event
-from simrunner.store.histories import HISTORIES, seal_histories
-from simrunner.store.schedules import Ledger, ScheduleResult, by_part, records_of, repair, results_in
+from simrunner.store.histories import seal_histories
+from simrunner.store.schedules import HISTORIES, Ledger, ScheduleResult, by_part, check_histories, records_of, repair, results_in
 
 EVENTS = [Event(1, "setup", kind="run", value="start"), Event(2, "safety", kind="clock", value="5", virtual_time=7)]
 
@@ -132,3 +132,39 @@ def test_a_removed_folder_is_noticed(tmp_path: Path) -> None:
     with pytest.raises(RecordingFailed, match="was removed during the run"):
         ledger.append(result(0), [])
     ledger.close()
+
+
+def sealed(folder: Path) -> Path:
+    """A campaign whose events are sealed."""
+    written(folder, 0, 1)
+    repair(folder)
+    seal_histories(folder)
+    check_histories(folder)
+    return folder / HISTORIES / "part=0/0-00000.parquet"
+
+
+def test_a_kill_between_the_events_and_their_seal_is_no_damage(tmp_path: Path) -> None:
+    """The events are still there, so the Parquet files beside them, whole or not, are made again."""
+    sealed(tmp_path)
+    written(tmp_path, 2, session=1)
+    begun = tmp_path / HISTORIES / "part=0/1-00000.parquet"
+    begun.write_bytes(b"PAR1")
+    check_histories(tmp_path)
+    seal_histories(tmp_path)
+    check_histories(tmp_path)
+    assert sorted(pandas.read_parquet(tmp_path / HISTORIES).schedule.unique()) == [0, 1, 2]
+    begun.rename(begun.with_name("2-00000.parquet"))
+    with pytest.raises(RunFolderError, match=r"1-00000[.]parquet: cannot be read"):
+        check_histories(tmp_path)
+
+
+def test_a_file_that_nobody_seals_is_damage(tmp_path: Path) -> None:
+    begun = sealed(tmp_path).with_name("1-00000.parquet")
+    begun.write_bytes(b"PAR1")
+    with pytest.raises(RunFolderError, match=r"1-00000[.]parquet: was not written by the campaign"):
+        check_histories(tmp_path)
+
+
+def test_an_unfinished_file_is_no_damage(tmp_path: Path) -> None:
+    sealed(tmp_path).with_name(".0-00001.parquet.4194305.tmp").write_bytes(b"PAR1")
+    check_histories(tmp_path)

@@ -15,7 +15,7 @@ from simrunner.report.acceptance.results import Result
 from simrunner.runtime.settings import session_settings
 from simrunner.store import files
 from simrunner.store.folder import RunFolder
-from simrunner.store.seal import sha256_of
+from simrunner.store.sums import sha256_of
 
 MANIFEST_SCHEMA = 1
 EVIDENCE = "evidence"
