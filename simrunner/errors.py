@@ -37,6 +37,11 @@ class SimrunnerError(Exception):
         shown = printable(message)
         super().__init__(shown if len(shown) <= _LONGEST else f"{shown[:_HEAD]} ... {shown[-_TAIL:]}")
 
+    @property
+    def in_full(self) -> str:
+        """The message and, each in a line of its own, its notes."""
+        return "\n".join([str(self), *getattr(self, "__notes__", ())])
+
 
 def printable(text: str) -> str:
     """Return a text with what a terminal would not show, or obey, escaped; line feeds and tabs stay."""

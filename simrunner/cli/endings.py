@@ -56,7 +56,7 @@ def _outcome(command: Callable[[], Any]) -> tuple[int, Callable[[], object]]:
     except (click.Abort, KeyboardInterrupt):
         return Interrupted.exit_code, partial(complain, "Interrupted.")
     except SimrunnerError as error:
-        return error.exit_code, partial(complain, "\n".join([f"Error: {error}", *getattr(error, "__notes__", ())]))
+        return error.exit_code, partial(complain, f"Error: {error.in_full}")
     except BrokenPipeError:
         return 0, discard_output
     except Exception:  # noqa: BLE001 - whatever it is, it is ours

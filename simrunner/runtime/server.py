@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from subprocess import Popen
@@ -26,6 +26,7 @@ from simrunner.runtime.pgdata import SUPERUSER, data_folder, prepare_data
 from simrunner.runtime.postmaster import StartFailed, crash, end_leftovers, start, stop
 from simrunner.runtime.settings import server_settings
 from simrunner.runtime.shared_objects import drop_leftovers
+from simrunner.runtime.shortage import explained, writing_below
 from simrunner.runtime.slot import Slot, locked_slot, remove_socket_folder
 from simrunner.runtime.template import ensure_template
 
@@ -37,15 +38,20 @@ def embedded(major: int = 18) -> Iterator[Cluster]:
     Children that are forked meanwhile must close the descriptors that they inherit: an open lock file keeps the slot taken. The
     calling thread must be the one that ends last, because the server shuts down when that thread does.
     """
-    account = server_account()
-    with locked_slot(major, account) as slot, environment.hidden(environment.libpq_variables()):
-        folder = binaries(major, account, cache_folder())
-        left = what_is_left(slot)
-        clear_others(account)
+    account, cache = server_account(), cache_folder()
+    with ExitStack() as stack:
+        with explained(cache), writing_below(cache):
+            slot = stack.enter_context(locked_slot(major, account))
+            stack.enter_context(environment.hidden(environment.libpq_variables()))
+            folder = binaries(major, account, cache)
+            left = what_is_left(slot)
+            clear_others(account)
         running = _Running(slot, major, folder)
         try:
-            running.start()
-            yield _prepared(running, left)
+            with explained(cache):
+                with writing_below(cache):
+                    running.start()
+                yield _prepared(running, left)
         except ServerError:
             running.has_failed = True
             raise

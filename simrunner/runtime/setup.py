@@ -13,7 +13,7 @@ from simrunner.errors import DesignError
 from simrunner.model.design import Design, OperationSource, Statement
 from simrunner.model.operations import OPERATIONS, PARAMETERS, ParameterType
 from simrunner.model.workload import Workload
-from simrunner.runtime import clock, commits, libpq, truth
+from simrunner.runtime import clock, commits, libpq, shortage, truth
 from simrunner.runtime.world import World
 
 VIRTUAL_START_US = libpq.microseconds(datetime(2026, 9, 22, 6, 0, 1, tzinfo=UTC).isoformat()) or 0
@@ -104,6 +104,8 @@ def _run(connection: PGconn, design: Design, operation: str, values: Values) -> 
     source = design.operations[operation]
     for statement in source.statements:
         reply = libpq.run_with(connection, statement.sent, *libpq.bind(statement.parameters, values))
+        if shortage.met_by(reply):
+            libpq.expect(reply, f"running {source.path}")
         if reply.sqlstate is not None:
             raise _refused(design, source, statement, reply)
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from simrunner.errors import ServerError
 from simrunner.model.event import OBSERVER
 from simrunner.model.view import LaneState
 from simrunner.runtime import clock, commits, libpq, sessions
 from simrunner.runtime.messages import ROUND, Intent, Outcome, Report, Returned
 from simrunner.runtime.observer import Candidate
+from simrunner.runtime.shortage import DISK_FULL
+from simrunner.runtime.trouble import ASKED_FOR
 from simrunner.runtime.world import Lane, TransactionInfo, World
 
 READING = frozenset({"claim", "recover-read", "candidates"})
@@ -44,7 +47,10 @@ def begin_deferred(world: World, lane: Lane) -> None:
 
 
 def finish(world: World, lane: Lane, report: Report) -> None:
-    """Record a step's outcome and park the actor at its next one."""
+    """Record a step's outcome and park the actor at its next one. Raises ServerError where its statement met a full disk."""
+    for outcome in report.outcomes:
+        if outcome.sqlstate == DISK_FULL and outcome.message != ASKED_FOR:
+            raise ServerError(f"while {lane.actor} took its step {outcome.intent.label}: {outcome.message}")
     with world.recorder.whole():
         for outcome in report.outcomes:
             _record_outcome(world, lane, outcome)

@@ -24,6 +24,8 @@ from simrunner.runtime import libpq
 from simrunner.runtime.libpq import Reply
 from simrunner.runtime.messages import Trouble
 
+ASKED_FOR = "an error that a fault asked for"
+"""What the server says in place of a statement."""
 HOLD = "hold"
 _SETTINGS = {LOCK_TIMEOUT: "lock_timeout = '1ms'", HOLD: "simrunner.hold = 'on'"}
 _TAKES_TOO_LONG = "SET statement_timeout = '1ms'; SELECT pg_sleep(3600)"
@@ -62,7 +64,7 @@ def _under(connection: PGconn, setting: str, send: Callable[[], Reply]) -> Reply
 
 
 def _raise(sqlstate: str) -> str:
-    return f"DO $$ BEGIN RAISE EXCEPTION 'an error that a fault asked for' USING ERRCODE = {libpq.literal(sqlstate)}; END $$"
+    return f"DO $$ BEGIN RAISE EXCEPTION '{ASKED_FOR}' USING ERRCODE = {libpq.literal(sqlstate)}; END $$"
 
 
 def _cut(connection: PGconn) -> Reply:

@@ -169,7 +169,7 @@ def _live(one: Assignment, channel: Channel, parent: int) -> NoReturn:
     try:
         serve(one, channel)
     except SimrunnerError as error:
-        channel.send(Failed(type(error).__name__, str(error)))
+        channel.send(Failed(type(error).__name__, error.in_full))
     except BaseException:  # noqa: BLE001 - whatever it is, the parent tells it
         channel.send(Failed("", traceback.format_exc()))
         code = 70

@@ -24,6 +24,8 @@ from tests.torture.lab import Lab, a_lab, wait_for
 
 pytestmark = pytest.mark.server
 
+SERVER_DISK_BYTES = 128 << 20
+"""A server and the template of its databases take 46 MB, and there are two."""
 SMALL = ("--set", "jobs=2", "--set", "safety.rounds=1")
 COMMANDS = {
     "run": ("run", "smoke", "--pace", "0.02"),
@@ -152,6 +154,37 @@ def test_the_disk_is_full(lab: Lab, kind: str) -> None:
             assert opens(going.folder()) in ("interrupted", "failed")  # still full: it is read as it is
         filler.unlink()
         assert opens(going.folder()) in ("interrupted", "failed")
+        assert lab.left() == []
+
+
+@pytest.fixture
+def small_cache() -> Iterator[tuple[Lab, bool]]:
+    """A lab whose servers have a small disk, and whether they do."""
+    with a_lab() as lab, small_disk(lab.cache / "simrunner", SERVER_DISK_BYTES) as mounted:
+        yield lab, mounted
+
+
+@pytest.mark.parametrize("kind", ["run", "rounds", "explore"])
+def test_the_disk_of_the_server_is_full(small_cache: tuple[Lab, bool], kind: str) -> None:
+    """It is told which one; nothing stays behind, and with room the next command works. See tests/runtime/test_shortage.py."""
+    lab, mounted = small_cache
+    going = begin(lab, kind)
+    filler = fill(lab.cache / "simrunner", [], mounted=mounted)
+    told = going.end()
+    filler.unlink()
+    assert lab.left() == []
+    if mounted:
+        assert told.code == 4, told
+        assert f"The disk of {lab.cache}/simrunner, where the server's files are, is full: free space there" in told.err
+        assert KEPT[kind] in told.err
+    assert lab.run("run", "smoke").code == 0
+
+
+@pytest.mark.parametrize("size", [10 << 20, 40 << 20])
+def test_the_disk_of_the_server_has_too_little_room_for_one(size: int) -> None:
+    with a_lab() as lab, small_disk(lab.cache / "simrunner", size) as mounted:
+        told = lab.run("run", "smoke")
+        assert (told.code, "where the server's files are, is full" in told.err) == (4 * mounted, mounted)
         assert lab.left() == []
 
 

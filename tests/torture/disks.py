@@ -12,9 +12,9 @@ from pathlib import Path
 DISK_BYTES = 2 << 20
 
 
-def small_disk(place: Path) -> AbstractContextManager[bool]:
-    """Mount a disk of 2 MB on a new folder for the time of the block. False: we may not, it is an ordinary folder."""
-    return _mounted(place, f"size={DISK_BYTES}")
+def small_disk(place: Path, size_bytes: int = DISK_BYTES) -> AbstractContextManager[bool]:
+    """Mount a small disk on a new folder for the time of the block. False: we may not, it is an ordinary folder."""
+    return _mounted(place, f"size={size_bytes},mode=755")
 
 
 def fill(place: Path, pids: list[int], *, mounted: bool) -> Path:
