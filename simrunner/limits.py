@@ -16,8 +16,9 @@ class Limits:
     spec_blocked_seconds: float = 10.0
     """A step of an isolation spec that waits for a lock is given up after this time if only it could go on: lock time-outs and
     the deadlock detector have had their turn."""
-    backend_gone_seconds: float = 10.0
-    """After SIGKILL a backend must have left pg_stat_activity within this time."""
+    backend_gone_seconds: float = 30.0
+    """A backend that was told to end, or whose client was killed, must have left pg_stat_activity within this time. It takes
+    milliseconds, but on a machine that is short of processors it must first get one, as the step of an actor must."""
     server_start_seconds: float = 60.0
     server_kill_seconds: float = 8.0
     """An immediate shutdown must end within this time; after 5 s of it the server itself kills its processes."""

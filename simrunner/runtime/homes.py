@@ -221,17 +221,22 @@ def _sessions(connection: psycopg.Connection, name: str) -> list[str]:
 def end_sessions(connection: psycopg.Connection, name: str) -> None:
     """End the other sessions that simrunner has in a database as our role, keepers excepted. Raises ServerError."""
     # In the select list: among the conditions the call might come first, and would end any session of the server.
-    ended = texts(
+    rows = execute(
         connection,
         f"""
-        SELECT pg_terminate_backend(pid, {int(LIMITS.backend_gone_seconds * 1000)}) FROM pg_stat_activity
+        SELECT pid, pg_terminate_backend(pid, {int(LIMITS.backend_gone_seconds * 1000)}) FROM pg_stat_activity
         WHERE datname = {sql.Literal(name).as_string(connection)} AND usesysid = to_regrole(quote_ident(current_user))
           AND starts_with(application_name, '{APPLICATION}') AND application_name <> '{APPLICATION}{KEEPER}'
           AND pid <> pg_backend_pid()
         """,
     )
-    if "False" in ended:
-        raise ServerError(f"{ended.count('False')} sessions of simrunner did not end within {LIMITS.backend_gone_seconds:g} s")
+    doubtful = [str(pid) for pid, has_ended in rows if not has_ended]  # or it left by itself meanwhile
+    left = texts(connection, f"SELECT pid FROM pg_stat_activity WHERE pid IN ({', '.join(doubtful)})") if doubtful else []
+    if left:
+        raise ServerError(
+            f"sessions of simrunner did not end within {LIMITS.backend_gone_seconds:g} s: server processes {', '.join(left)}."
+            " The machine is overloaded or they are held by something else: end that and run again"
+        )
 
 
 def continue_backends(connection: psycopg.Connection, name: str) -> None:

@@ -51,7 +51,10 @@ def record_ended(world: World, remains: Lane) -> None:
 
 def does_not_leave(remains: Lane) -> ServerError:
     """The error of a backend that neither waits for a lock nor leaves."""
-    return ServerError(f"backend {remains.backend_pid} of {remains.actor} did not leave; it may hold locks")
+    return ServerError(
+        f"backend {remains.backend_pid} of {remains.actor} neither left within {LIMITS.backend_gone_seconds:g} s nor waits for a"
+        " lock; it may hold locks. The machine is overloaded or the backend is held by something else: end that and run again"
+    )
 
 
 def lose(world: World, lane: Lane) -> None:

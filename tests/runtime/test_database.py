@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import psycopg
@@ -15,6 +17,7 @@ from psycopg.conninfo import make_conninfo
 
 from simrunner.config import load_design
 from simrunner.errors import DatabaseRefused, InputError, ServerError
+from simrunner.limits import LIMITS
 from simrunner.runtime import clock, external, homes, libpq, shared_objects, template
 from simrunner.runtime.cluster import Cluster
 from simrunner.runtime.database import Database, create, database_name
@@ -148,6 +151,39 @@ def test_terminate_sessions_ends_those_of_this_database_alone(cluster: Cluster, 
         with pytest.raises(psycopg.OperationalError):
             ours.execute("SELECT 1")
         assert values(guest, "SELECT 1") == values(elsewhere, "SELECT 1") == ["1"]
+
+
+def test_a_session_that_leaves_by_itself_while_another_is_ended_has_ended(cluster: Cluster, database: Database) -> None:
+    """The others leave while the one that is stopped is waited for; whichever comes after it is no more there to be ended."""
+    sessions = [libpq.connect(database.conninfo(f"worker-{number}")) for number in range(3)]
+    pids = [session.backend_pid for session in sessions]
+    os.kill(pids[1], signal.SIGSTOP)
+    with (
+        connected(cluster.conninfo("postgres")) as ending,
+        connected(cluster.conninfo("postgres")) as look,
+        ThreadPoolExecutor() as pool,
+    ):
+        ended = pool.submit(homes.end_sessions, ending, database.name)
+        waiting = "SELECT pid FROM pg_stat_activity WHERE wait_event = 'BackendTermination'"
+        while not values(look, waiting):
+            continue
+        for session in sessions:
+            session.finish()
+        while len(values(look, f"SELECT pid FROM pg_stat_activity WHERE pid IN ({pids[0]}, {pids[2]})")):
+            continue
+        os.kill(pids[1], signal.SIGCONT)
+        ended.result()
+
+
+def test_a_session_that_does_not_end_is_told(cluster: Cluster, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(homes, "LIMITS", replace(LIMITS, backend_gone_seconds=0.01))
+    session = libpq.connect(database.conninfo("worker-a"))
+    os.kill(session.backend_pid, signal.SIGSTOP)
+    told = rf"did not end within 0.01 s: server processes {session.backend_pid}"
+    with connected(cluster.conninfo("postgres")) as ending, pytest.raises(ServerError, match=told):
+        homes.end_sessions(ending, database.name)
+    os.kill(session.backend_pid, signal.SIGCONT)
+    session.finish()
 
 
 def test_a_template_of_other_sql_is_replaced(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
