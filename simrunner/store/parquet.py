@@ -7,6 +7,7 @@ page carries a checksum that reading verifies.
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,7 @@ FINDINGS_SCHEMA = pa.schema(
 )
 """findings.parquet: the fields of Finding."""
 
+_VERSION = re.compile(rb"[0-9]{1,9}")
 _REPEATING_TEXTS = ("value", "blocked_by")
 """Texts of events that are few and repeat."""
 
@@ -78,7 +80,7 @@ def read_events(path: Path) -> list[Event]:
     """Return the events of one part. Raises RunFolderError, naming the file, if it is damaged or of a newer schema."""
     table = _read(path)
     version = (table.schema.metadata or {}).get(VERSION_KEY, b"")
-    if version.isdigit() and int(version) > SCHEMA_VERSION:
+    if _VERSION.fullmatch(version) and int(version) > SCHEMA_VERSION:
         raise RunFolderError(f"has events of a newer simrunner (schema {int(version)}); upgrade simrunner", place=path)
     _check(table, SCHEMA, path)
     return from_table(table)

@@ -259,7 +259,7 @@ KINDS = (
             for folder in (seeds.campaign, seeds.half_campaign)
             for one in _of(folder, "run.json") * 6
             + _of(folder, "schedules-*.jsonl") * 4
-            + _of(folder, "campaign.json", "findings/*/*.json")
+            + _of(folder, "campaign.json", "seal.json", "findings/*/*.json")
         ],
         (*m.BYTES, *m.LINES, *m.JSON, *m.JSON, *(m.json_line,) * 12),
         _read_campaign,

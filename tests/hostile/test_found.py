@@ -15,13 +15,16 @@ import pytest
 from simrunner.cli.run import settings_of
 from simrunner.config import load_design, load_workload
 from simrunner.errors import DesignError, InputError, RunFolderError, TapeError, WorkloadError
+from simrunner.history.schema import SCHEMA, VERSION_KEY
 from simrunner.report.acceptance.manifest import MANIFEST, SUM_KEY, read_manifest, verify
+from simrunner.report.acceptance.plan import MAIN
 from simrunner.report.acceptance.results import parts_from
 from simrunner.review.registry import review
 from simrunner.search.campaign import kept_in
 from simrunner.search.shrinking.tried import TRIED, Tried
 from simrunner.spec.plan import read_plan
 from simrunner.store.folder import RunFolder
+from simrunner.store.parquet import read_events, write_events
 from simrunner.store.schedules import by_part, repair
 from simrunner.store.sums import sha256_of
 from simrunner.store.tape import read_tape
@@ -29,6 +32,14 @@ from tests.cli.stored import stored, unfenced
 from tests.hostile.kinds import NOWHERE, called
 from tests.runtime.runs import ROOT, STARTED, design_folder
 
+PART: dict[str, Any] = {
+    **dict.fromkeys(("experiment", "workload", "file", "design", "mode", "title"), "x"),
+    "name": "smoke--rounds",
+    "role": MAIN,
+    "violates": None,
+    "missing": [],
+    "prose": dict.fromkeys(("documented", "page", "hypothesis", "procedure", "accepted_when"), ""),
+}
 DEEP = "[" * 5000 + "]" * 5000
 
 
@@ -261,12 +272,26 @@ def test_a_manifest_that_is_none(manifest: object, run: Path) -> None:
 
 @pytest.mark.parametrize("name", ["../other", "/other", "..", ""])
 def test_parts_of_an_acceptance_lie_in_its_folder(name: str, run: Path) -> None:
-    part: dict[str, Any] = dict.fromkeys(("experiment", "workload", "file", "role", "design", "mode", "title"), "x")
-    prose = dict.fromkeys(("documented", "page", "hypothesis", "procedure", "accepted_when"), "")
-    part |= {"violates": None, "missing": [], "prose": prose}
-    assert parts_from(changed(run, parts=[{**part, "name": "smoke--rounds"}]))
+    assert parts_from(changed(run, parts=[PART]))
     with pytest.raises(RunFolderError, match="regex"):
-        parts_from(changed(run, parts=[{**part, "name": name}]))
+        parts_from(changed(run, parts=[{**PART, "name": name}]))
+
+
+def test_an_experiment_of_which_the_design_under_test_has_no_run(run: Path) -> None:
+    beside = {**PART, "name": "beside", "role": "control"}
+    assert len(parts_from(changed(run, parts=[PART, beside]))) == 2
+    with pytest.raises(RunFolderError, match="no run of the experiment x is that of the design under test"):
+        parts_from(changed(run, parts=[{**PART, "role": "controls"}, beside]))
+
+
+@pytest.mark.parametrize("version", ["9" * 5000, "\u0663", "-1", ""])
+def test_a_version_of_events_that_is_no_number(version: str, tmp_path: Path) -> None:
+    told = SCHEMA.empty_table().replace_schema_metadata({VERSION_KEY: version})
+    write_events(tmp_path / "part.parquet", told)
+    assert read_events(tmp_path / "part.parquet") == []
+    write_events(tmp_path / "part.parquet", told.replace_schema_metadata({VERSION_KEY: "99"}))
+    with pytest.raises(RunFolderError, match=r"part\.parquet: has events of a newer simrunner \(schema 99\)"):
+        read_events(tmp_path / "part.parquet")
 
 
 def test_a_campaign_is_read_from_what_it_kept(run: Path) -> None:

@@ -118,9 +118,15 @@ def parts_from(folder: RunFolder) -> tuple[Part, ...]:
     """Return the planned runs that run.json keeps. Raises RunFolderError."""
     run = folder.run()
     try:
-        return msgspec.convert(run.get("parts"), tuple[Part, ...])
+        parts = msgspec.convert(run.get("parts"), tuple[Part, ...])
     except msgspec.ValidationError as error:
         raise RunFolderError(f"is not an acceptance, or its run.json is damaged ({error})", place=folder.path) from error
+    asked = {part.experiment for part in parts if part.role == MAIN}
+    for part in parts:
+        if part.experiment not in asked:
+            what = f"its run.json is damaged: no run of the experiment {part.experiment} is that of the design under test"
+            raise RunFolderError(what, place=folder.path)
+    return parts
 
 
 def _result(part: Part, path: Path) -> Result:
