@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from psycopg import pq
-from psycopg.pq.abc import PGconn
 
 from simrunner.limits import LIMITS
 from simrunner.model.workload import Workload
@@ -58,12 +57,14 @@ SELECT seqrelid, seqstart FROM pg_sequence
 """
 _DELETE = """
 CREATE OR REPLACE FUNCTION simrunner.delete_rows() RETURNS void LANGUAGE plpgsql
-SET session_replication_role = replica SET lock_timeout = '{patience_ms}ms' SET search_path = pg_catalog AS $$
+SET lock_timeout = '{patience_ms}ms' SET search_path = pg_catalog AS $$
 BEGIN
     {statements}
 END $$
 """
-"""Deletes all rows without firing the design's triggers, and restarts sequences; as a function, so that its plans are kept."""
+"""Deletes all rows and restarts sequences; as a function, so that its plans are kept."""
+_NO_TRIGGERS = "SET session_replication_role = replica"
+"""For a whole session that does nothing else: changing it forgets all of a session's plans, the observer's too."""
 
 
 class Emptier:
@@ -72,9 +73,11 @@ class Emptier:
     Raises ServerError.
     """
 
-    def __init__(self, connection: PGconn, database: Database) -> None:
-        self._connection = connection
+    def __init__(self, database: Database) -> None:
+        self._connection = libpq.connect(database.conninfo("emptier"))
         self._old = libpq.connect(database.conninfo("old-snapshot"))
+        if database.cluster.embedded:
+            self._run(_NO_TRIGGERS)
         tables = [row[0] or "" for row in self._run(_TABLES).rows]
         of_design = [table for table in tables if table.startswith("design.")]
         relations = [(row[0] or "", row[1]) for row in self._run(_RELATIONS).rows]
@@ -128,7 +131,8 @@ class Emptier:
         return not unsure
 
     def close(self) -> None:
-        """End the session that holds the old snapshot."""
+        """End its sessions."""
+        self._connection.finish()
         self._old.finish()
 
     def _end_snapshot(self) -> None:

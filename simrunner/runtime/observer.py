@@ -21,6 +21,7 @@ from simrunner.runtime.libpq import Reply
 
 _SETUP = "SET plan_cache_mode = force_generic_plan; SET enable_seqscan = off; SET enable_sort = off"
 _MEMBERS = "SELECT m.xid FROM (SELECT $1::xid AS id) x, pg_get_multixact_members(x.id) m WHERE mxid_age(x.id) > 0"
+_HOLDERS = "SELECT transactionid::text, pid FROM pg_locks WHERE locktype = 'transactionid' AND granted"
 _JOB_COLUMNS = tuple(name for name in JobRow._fields if name != "order_key")
 _TIMES = frozenset({"available_at", "claimed_at", "lease_until", "completed_at"})
 _NUMBERS = frozenset({"attempts", "max_attempts"})
@@ -55,6 +56,7 @@ class Observer:
         if len(self._design.state_tables) == 1:
             self._prepare("image-jobs", self._image_query(jobs))
         self._prepare("blocking", "SELECT unnest(pg_blocking_pids($1))")
+        self._prepare("holders", _HOLDERS)
         self._prepare("alive", "SELECT 1 FROM pg_stat_activity WHERE pid = $1")
 
     def all_jobs(self) -> list[JobRow]:
@@ -147,8 +149,7 @@ class Observer:
 
     def _transaction_holders(self) -> dict[str, int]:
         """Open transaction ids, sub-transactions included, and their backends: each holds a lock on its own id."""
-        sql = "SELECT transactionid::text, pid FROM pg_locks WHERE locktype = 'transactionid' AND granted"
-        rows = self._expect(libpq.run(self.connection, sql)).rows
+        rows = self._run("holders").rows
         return {xid: int(pid) for xid, pid in rows if xid is not None and pid is not None}
 
     def _image_query(self, jobs: str) -> str:

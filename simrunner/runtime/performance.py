@@ -117,7 +117,7 @@ def _world(request: Request, stage: Stage, ledger: Ledger, pace: Callable[[], No
         barriers=stage.barriers,
         coalesces=request.coalesce,
     )
-    setup.record_seed(world)
+    setup.record_seed(world, stage.fixture)
     crashing.keep_log_back(world)
     recorder.flush()
     return world

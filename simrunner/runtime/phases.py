@@ -85,8 +85,8 @@ def _round(world: World, course: Course, number: int, advance_ms: int, *, produc
     if any(lane.process is None and not lane.starts_later for lane in world.lanes):
         actors.start(world, world.lanes)
         course.started(world)
-    stepping.probe_round(world, world.workload.actors.workers)
     if course.concurrent:
+        stepping.probe_round(world, world.workload.actors.workers)
         _race(world, number)
     actors.order_round(world, number, producing=producing, working=not course.concurrent)
     rounds.play(world)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ from psycopg.pq.abc import PGconn
 from simrunner.config import place_of
 from simrunner.errors import DesignError
 from simrunner.model.design import Design, OperationSource, Statement
+from simrunner.model.job import JobRow
 from simrunner.model.operations import OPERATIONS, PARAMETERS, ParameterType
 from simrunner.model.workload import Workload
 from simrunner.runtime import clock, commits, libpq, shortage, truth
@@ -34,16 +35,16 @@ class Objection(NamedTuple):
 Values = Mapping[str, str | int | None]
 
 
-def install(connection: PGconn, design: Design, workload: Workload) -> tuple[str, ...]:
+def install(connection: PGconn, design: Design, workload: Workload) -> tuple[str, ...] | None:
     """Create the design's tables, check every statement on the server, fill the fixture and start the truth log.
 
-    Returns the ids of the seed's jobs. Raises DesignError with file and line for SQL that the server refuses and for a
+    Returns what `fill` returns. Raises DesignError with file and line for SQL that the server refuses and for a
     mapped column that a statement does not return, before any actor is started.
     """
     make_schema(connection, design)
     for objection in objections(connection, design):
         raise objection.error
-    seeded = _fill(connection, design, workload)
+    seeded = fill(connection, design, workload)
     truth.install(connection, design)
     return seeded
 
@@ -51,7 +52,7 @@ def install(connection: PGconn, design: Design, workload: Workload) -> tuple[str
 def make_schema(connection: PGconn, design: Design) -> None:
     """Create the design's tables. Raises DesignError for SQL that the server refuses."""
     _require(design)
-    _set_clock(connection)
+    set_clock(connection)
     _run(connection, design, "schema", {})
 
 
@@ -65,33 +66,30 @@ def objections(connection: PGconn, design: Design) -> Iterator[Objection]:
                     yield found
 
 
-def refill(connection: PGconn, design: Design, workload: Workload) -> tuple[str, ...]:
-    """Fill the fixture anew in a database in which the design was installed before and whose tables are empty.
-
-    Returns the ids of the seed's jobs.
-    """
-    _set_clock(connection)
-    return _fill(connection, design, workload)
-
-
-def record_seed(world: World) -> None:
-    """Take the first snapshot and record every job of the fixture."""
-    changes = world.committed.load(world.observer.all_jobs())
-    for change in changes:
-        world.recorder.change("seed", **commits.job_columns(world, change), actor="observer")
-    world.next_job = len(changes) + 1
-
-
-def _set_clock(connection: PGconn) -> None:
+def set_clock(connection: PGconn) -> None:
+    """Let a session's time be that at which a run begins."""
     libpq.expect(libpq.run(connection, clock.set_transaction_time(VIRTUAL_START_US)), "setting the virtual clock")
 
 
-def _fill(connection: PGconn, design: Design, workload: Workload) -> tuple[str, ...]:
+def fill(connection: PGconn, design: Design, workload: Workload) -> tuple[str, ...] | None:
+    """Fill the empty tables with the fixture, in a session of which the clock was set.
+
+    Returns the ids of the seed's jobs where a backlog was put behind them; None: all jobs are the seed's.
+    """
     _run(connection, design, "seed", {"jobs": workload.fixture.jobs, "max_attempts": workload.max_attempts})
+    if not workload.fixture.backlog:
+        return None
     seeded = _job_ids(connection, design)
-    if workload.fixture.backlog:
-        _fill_backlog(connection, design, workload, len(seeded) + 1)
+    _fill_backlog(connection, design, workload, len(seeded) + 1)
     return seeded
+
+
+def record_seed(world: World, jobs: Iterable[JobRow]) -> None:
+    """Record every job of the fixture."""
+    changes = world.committed.load(jobs)
+    for change in changes:
+        world.recorder.change("seed", **commits.job_columns(world, change), actor="observer")
+    world.next_job = len(changes) + 1
 
 
 def _require(design: Design) -> None:

@@ -62,17 +62,16 @@ class Stage:
     def _open(self, *, reuse: bool) -> None:
         self._connect()
         try:
-            if reuse:
-                self._refill(fresh=True)
-            else:
-                self.seeded = setup.install(self.session, self.design, self.workload)
+            seeded = self._refilled(fresh=True) if reuse else setup.install(self.session, self.design, self.workload)
             self._look()
+            self._know(seeded)
         except BaseException:
             self._end()
             raise
 
     def _connect(self) -> None:
         self.session = libpq.connect(self.database.conninfo("observer"))
+        setup.set_clock(self.session)
         if self._gathering is not None:
             self._gathering.join(self.session.backend_pid)
 
@@ -108,8 +107,7 @@ class Stage:
             self._has_crashed = False
             self._open(reuse=False)
         else:
-            self._refill(fresh=fresh)
-        self.truth.skip()  # what the fixture wrote is no news to a run
+            self._know(self._refilled(fresh=fresh))
         self.is_used = False
 
     def is_sure(self) -> bool:
@@ -159,11 +157,15 @@ class Stage:
         if self._gathering is not None:
             self._gathering.dissolve()
 
-    def _refill(self, *, fresh: bool) -> None:
+    def _refilled(self, *, fresh: bool) -> tuple[str, ...] | None:
         if self._emptier is None:
-            self._emptier = Emptier(self.session, self.database)
+            self._emptier = Emptier(self.database)
         self._emptier.empty(fresh=fresh)
-        self.seeded = setup.refill(self.session, self.design, self.workload)
+        return setup.fill(self.session, self.design, self.workload)
+
+    def _know(self, seeded: tuple[str, ...] | None) -> None:
+        self.fixture = self.observer.all_jobs()
+        self.seeded = tuple(row.job for row in self.fixture) if seeded is None else seeded
 
     def _arrived(self) -> Process:
         one = self._arriving.pop(0) if self._arriving else process.spawn(self._spec)

@@ -38,7 +38,7 @@ def run(connection: PGconn, sql: str) -> list[tuple[str | None, ...]]:
 
 def emptied(connection: PGconn, database: Database, fill: str, *, times: int = 3) -> list[bool]:
     """Fill and empty again and again. Returns for each time after the first whether the files stayed."""
-    emptier, kept = Emptier(connection, database), []
+    emptier, kept = Emptier(database), []
     for _ in range(times):
         run(connection, fill)
         before = run(connection, FILES)
@@ -52,7 +52,7 @@ def test_it_is_as_a_new_one(connection: PGconn, database: Database) -> None:
     run(connection, TABLE)
     run(connection, "INSERT INTO jobs SELECT n, 'x' FROM generate_series(1, 20) n; ANALYZE jobs")
     fresh = "INSERT INTO jobs SELECT n, 'x' FROM generate_series(1, 3) n"
-    emptier = Emptier(connection, database)
+    emptier = Emptier(database)
     emptier.empty()
     run(connection, fresh)
     as_new = run(connection, PHYSICAL), run(connection, "SELECT ctid, id, n FROM jobs")
@@ -127,7 +127,7 @@ def test_a_schedule_is_the_same_behind_any_other(cluster: Cluster) -> None:
 def test_dead_rows_are_left_while_everything_lies_in_one_page(connection: PGconn, database: Database) -> None:
     """Files and catalog stay as they are, rows lie in the order in which they were written, sequences begin anew."""
     run(connection, TABLE)
-    emptier = Emptier(connection, database)
+    emptier = Emptier(database)
     emptier.empty(fresh=False)
     catalog = "SELECT xmin, oid FROM pg_class WHERE relnamespace = 'design'::regnamespace ORDER BY oid"
     before = run(connection, catalog)
@@ -144,7 +144,7 @@ def test_dead_rows_are_left_while_everything_lies_in_one_page(connection: PGconn
 def test_what_went_beyond_one_page_is_not_sure(connection: PGconn, database: Database) -> None:
     """From then on the tables are fresh again before that can happen."""
     run(connection, TABLE)
-    emptier = Emptier(connection, database)
+    emptier = Emptier(database)
     emptier.empty(fresh=False)
     page = "INSERT INTO jobs SELECT n, repeat('x', 100) FROM generate_series(1, 20) n"
     sure = []
@@ -161,7 +161,7 @@ def test_what_went_beyond_one_page_is_not_sure(connection: PGconn, database: Dat
 def test_what_was_analyzed_is_not_sure(connection: PGconn, database: Database) -> None:
     """Statistics survive a DELETE, and with them another plan."""
     run(connection, TABLE)
-    emptier = Emptier(connection, database)
+    emptier = Emptier(database)
     for _ in range(2):
         emptier.empty(fresh=False)
         run(connection, "INSERT INTO jobs VALUES (1, 'x')")
@@ -174,7 +174,7 @@ def test_what_was_analyzed_is_not_sure(connection: PGconn, database: Database) -
 def test_an_old_snapshot_keeps_dead_rows_where_they_are(connection: PGconn, database: Database) -> None:
     """Without it a page that is nearly full is cleaned up when it is read, and new rows take the places of dead ones."""
     run(connection, TABLE)
-    lightly, rows = Emptier(connection, database), "SELECT n, repeat('x', 500) FROM generate_series(1, 3) n"
+    lightly, rows = Emptier(database), "SELECT n, repeat('x', 500) FROM generate_series(1, 3) n"
     lightly.empty(fresh=False)
     places = []
     for _ in range(3):

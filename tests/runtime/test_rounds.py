@@ -118,9 +118,8 @@ def test_rounds_that_break_for_ever_end_the_run(database: Database, tmp_path: Pa
         run(database, tmp_path, concurrent(tmp_path))
 
 
-@pytest.mark.parametrize("mode", ["stepped", "rounds"])
-def test_a_round_begins_with_the_candidates_that_its_claims_can_take(database: Database, tmp_path: Path, mode: str) -> None:
-    wanted = request(workload_file(tmp_path, "smoke", [(FAULTS, "")]), settings=PLAIN | {"safety.rounds": "3"}, mode=mode)
+def test_a_concurrent_round_begins_with_the_candidates_that_its_claims_can_take(database: Database, tmp_path: Path) -> None:
+    wanted = request(workload_file(tmp_path, "smoke", [(FAULTS, "")]), settings=PLAIN | {"safety.rounds": "3"}, mode="rounds")
     done = run(database, tmp_path, wanted)
     for number, ahead in enumerate(([1, 2, 3, 4], [4, 5, 6, 7], [7, 8, 9]), 1):
         seen = done.of("probe", actor=OBSERVER, round=number)

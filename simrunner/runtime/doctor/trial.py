@@ -39,7 +39,7 @@ def _trial(connection: PGconn, design: Design, workload: Workload) -> list[Remar
     found += _tables(connection, design)
     if not found:
         try:
-            setup.refill(connection, design, workload)
+            setup.fill(connection, design, workload)
             truth.install(connection, design)
             observer = Observer(connection, design)
             observer.prepare()
