@@ -118,6 +118,11 @@ class Emptier:
         if not fresh:
             self._run_old("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
 
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether nothing is cleaned up, because of an old snapshot."""
+        return self._old.transaction_status != pq.TransactionStatus.IDLE
+
     def is_sure(self) -> bool:
         """Whether what was run since the tables were emptied lies in them as it would in fresh ones.
 
@@ -136,7 +141,7 @@ class Emptier:
         self._old.finish()
 
     def _end_snapshot(self) -> None:
-        if self._old.transaction_status != pq.TransactionStatus.IDLE:
+        if self.keeps_rows:
             self._run_old("ROLLBACK")
 
     def _run_old(self, sql: str) -> None:

@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
@@ -29,7 +30,7 @@ from simrunner.model.draws import stream_of
 from simrunner.model.workload import Workload
 from simrunner.runtime import clock, libpq
 from simrunner.runtime.client import Client
-from simrunner.runtime.gate import ActorGate, Gate, PipeGate, Terminated
+from simrunner.runtime.gate import ActorGate, Gate, Terminated
 from simrunner.runtime.holding import ENDING
 from simrunner.runtime.messages import BARRIER, EXIT, ROUND, Intent, Order, Role
 from simrunner.runtime.processors import Gathering
@@ -68,20 +69,6 @@ class Process(NamedTuple):
     gate: Gate
     backend_pid: int = 0
     """Of its connection; 0: it has not reported yet that it is connected."""
-
-
-def spawn(spec: HandSpec) -> Process:
-    """Fork a process. It reports when it is connected, and waits for its role."""
-    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    coordinator = os.getpid()
-    # A signal between the fork and _detach would run the coordinator's handlers in the child.
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
-    pid = os.fork()
-    if pid == 0:
-        _child(spec, theirs, coordinator)
-    signal.pthread_sigmask(signal.SIG_SETMASK, before)
-    theirs.close()
-    return Process(pid, start_time(pid), PipeGate(ours))
 
 
 def kill(process: Process) -> str:
@@ -199,13 +186,14 @@ def start_time(pid: int) -> int:
     return int(text.rpartition(")")[2].split()[19])
 
 
-def _child(spec: HandSpec, end: socket.socket, coordinator: int) -> NoReturn:
+def run_in_child(spec: HandSpec, end: socket.socket, coordinator: int, work: Callable[[], None]) -> NoReturn:
+    """What a child of the coordinator does after a fork: give up what it inherited but one descriptor, work, and end."""
     code = 70
     try:
         _detach(end.fileno(), coordinator)
         if spec.gathering is not None:
             spec.gathering.leave()
-        _live(spec, end)
+        work()
         code = 0
     except SystemExit:
         code = 0
@@ -235,7 +223,8 @@ def _detach(keep: int, coordinator: int) -> None:
     os.dup2(devnull, 0)
 
 
-def _live(spec: HandSpec, end: socket.socket) -> None:
+def live(spec: HandSpec, end: socket.socket) -> None:
+    """Connect, and play one role after another behind a gate."""
     sessions = _Sessions(spec, libpq.connect(spec.conninfo), end)
     if spec.design.tidies_up:
         sessions.gate.heed(signal.SIGTERM)

@@ -18,6 +18,7 @@ from simrunner.runtime import libpq, process, setup
 from simrunner.runtime.database import Database
 from simrunner.runtime.emptying import Emptier
 from simrunner.runtime.holding import signals_held
+from simrunner.runtime.nursery import Nursery
 from simrunner.runtime.observer import Observer
 from simrunner.runtime.process import HandSpec, Process
 from simrunner.runtime.processors import Gathering
@@ -51,13 +52,14 @@ class Stage:
         """A run has begun since the first state or the last reset."""
         self._keep = keep and not _leaves_locks(design)
         self._idle: list[Process] = []
-        self._arriving: list[Process] = []
         self._emptier: Emptier | None = None
         self._has_crashed = False
         self._open(reuse=reuse)
         self.barriers = _barriers(workload) if concurrent else ()
         conninfo = database.conninfo("actor")
-        self._spec = HandSpec(conninfo, design, workload, database.superuser, self.barriers, coalesce, self._gathering)
+        self._nursery = Nursery(
+            HandSpec(conninfo, design, workload, database.superuser, self.barriers, coalesce, self._gathering)
+        )
 
     def _open(self, *, reuse: bool) -> None:
         self._connect()
@@ -116,12 +118,15 @@ class Stage:
 
     def stock(self, spares: int) -> None:
         """Fork processes ahead of need until there are so many idle ones."""
-        for _ in range(spares - len(self._idle) - len(self._arriving)):
-            self._arriving.append(process.spawn(self._spec))
+        for _ in range(spares - len(self._idle) - self._nursery.asked):
+            self._nursery.ask()
 
     def cast(self) -> Process:
         """Return a process that rests and takes the role that its next order names."""
         self.is_used = True
+        if self._emptier is None or not self._emptier.keeps_rows:
+            while self._nursery.asked:  # a session that begins has a snapshot, which keeps others from cleaning up meanwhile
+                self._idle.append(self._arrived())
         one = self._idle.pop() if self._idle else self._arrived()
         if self._gathering is not None:
             self._gathering.join(one.pid, one.backend_pid)
@@ -138,13 +143,16 @@ class Stage:
         """End the idle processes and the observer's session."""
         with signals_held():
             self._forget_processes()
+            self._nursery.close()
             self._end()
 
     def _forget_processes(self) -> None:
-        for one in (*self._idle, *self._arriving):
+        while self._nursery.asked:
+            self._idle.append(self._nursery.take())
+        for one in self._idle:
             process.kill(one)
             one.gate.close()
-        self._idle, self._arriving = [], []
+        self._idle = []
 
     def _forget_sessions(self) -> None:
         self.session.finish()
@@ -168,7 +176,9 @@ class Stage:
         self.seeded = tuple(row.job for row in self.fixture) if seeded is None else seeded
 
     def _arrived(self) -> Process:
-        one = self._arriving.pop(0) if self._arriving else process.spawn(self._spec)
+        if not self._nursery.asked:
+            self._nursery.ask()
+        one = self._nursery.take()
         if not one.gate.wait(LIMITS.step_seconds * 1000):
             process.kill(one)
             raise ServerError(f"an actor did not connect within {LIMITS.step_seconds:.0f} s")

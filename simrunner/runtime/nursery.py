@@ -1,0 +1,124 @@
+"""The process that forks the actors, beside the steps of the coordinator.
+
+A fork costs the one that forks more than the fork: each page that it writes to next has to be copied first, and a coordinator at
+work writes to hundreds. So that is done by a process that does nothing else. The actors are the coordinator's children all the
+same (CLONE_PARENT, clone(2)): it waits for them, and they die with it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+import signal
+import socket
+import struct
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+
+from simrunner.errors import ServerError
+from simrunner.limits import LIMITS
+from simrunner.runtime import process
+from simrunner.runtime.gate import PipeGate
+from simrunner.runtime.holding import ENDING
+from simrunner.runtime.process import HandSpec, Process
+
+_CLONE_PARENT = 0x8000
+_CLONE = {"x86_64": 56}.get(os.uname().machine, 220)
+"""Number of clone(2): x86-64 has its own, the other 64-bit machines that PostgreSQL is packaged for share one."""
+_BORN = struct.Struct("=qq")
+"""Process id and start time of an actor, beside the descriptor of its gate."""
+_ASKED = b"."
+_interpreter = ctypes.PyDLL(None, use_errno=True)
+"""Called with the interpreter's lock held, which the child needs."""
+
+
+class Nursery:
+    """Forks processes that can play any actor of a run."""
+
+    def __init__(self, spec: HandSpec) -> None:
+        self._end, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._poll = select.poll()
+        self._poll.register(self._end, select.POLLIN)
+        self._asked = 0
+        coordinator = os.getpid()
+        # A signal between the fork and its own handlers would run the coordinator's in the child.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+        self._pid = os.fork()
+        if self._pid == 0:
+            process.run_in_child(spec, theirs, coordinator, partial(_serve, spec, theirs, coordinator))
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        theirs.close()
+
+    @property
+    def asked(self) -> int:
+        """Processes that were asked for and not taken."""
+        return self._asked
+
+    def ask(self) -> None:
+        """Ask for a process. It reports at its gate when it is connected, and waits for its role. Raises ServerError."""
+        try:
+            self._end.send(_ASKED)
+        except OSError:
+            raise _gone() from None
+        self._asked += 1
+
+    def take(self) -> Process:
+        """Take a process that was asked for. Raises ServerError."""
+        if not self._poll.poll(LIMITS.step_seconds * 1000):
+            raise ServerError(f"an actor could not be forked within {LIMITS.step_seconds:.0f} s")
+        born, descriptors, _, _ = socket.recv_fds(self._end, _BORN.size, 1)
+        if not descriptors:
+            raise _gone()
+        self._asked -= 1
+        pid, started = _BORN.unpack(born)
+        return Process(pid, started, PipeGate(socket.socket(fileno=descriptors[0])))
+
+    def close(self) -> None:
+        """End it, and what was asked of it and not taken."""
+        with suppress(ServerError):
+            while self._asked:
+                one = self.take()
+                process.kill(one)
+                one.gate.close()
+        self._end.close()
+        with suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGKILL)
+        with suppress(ChildProcessError):
+            os.waitpid(self._pid, 0)
+
+
+def _serve(spec: HandSpec, end: socket.socket, coordinator: int) -> None:
+    while end.recv(len(_ASKED)):
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        pid = _fork_sibling()
+        if pid == 0:
+            process.run_in_child(spec, theirs, coordinator, partial(process.live, spec, theirs))
+        theirs.close()
+        socket.send_fds(end, [_BORN.pack(pid, process.start_time(pid))], [ours.fileno()])
+        ours.close()
+
+
+def _fork_sibling() -> int:
+    """Fork as os.fork() does, but a child of this process's own parent. Raises OSError."""
+    before, child, parent = (_hook(name) for name in ("PyOS_BeforeFork", "PyOS_AfterFork_Child", "PyOS_AfterFork_Parent"))
+    before()
+    pid: int = _interpreter.syscall(*map(ctypes.c_long, (_CLONE, _CLONE_PARENT | signal.SIGCHLD, 0, 0, 0, 0)))
+    if pid == 0:
+        child()
+        return 0
+    parent()
+    if pid < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return pid
+
+
+def _hook(name: str) -> Callable[[], None]:
+    hook = getattr(ctypes.pythonapi, name)
+    hook.restype = None
+    return hook  # type: ignore[no-any-return]
+
+
+def _gone() -> ServerError:
+    return ServerError("the process that forks the actors has ended; find out who kills it")
