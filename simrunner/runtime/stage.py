@@ -75,7 +75,7 @@ class Stage:
         self.session = libpq.connect(self.database.conninfo("observer"))
         setup.set_clock(self.session)
         if self._gathering is not None:
-            self._gathering.join(self.session.backend_pid)
+            self._gathering.join(0, self.session.backend_pid)
 
     def _look(self) -> None:
         self.observer = Observer(self.session, self.design)
@@ -92,6 +92,8 @@ class Stage:
             raise ServerError("only a server of simrunner's own can be crashed")
         self._forget_processes()
         self._forget_sessions()
+        if self._gathering is not None:
+            self._gathering.leave()  # the server that is started now is to be free to go anywhere
         crash()
         self._has_crashed = True
         self._connect()

@@ -64,3 +64,13 @@ def test_coordinators_at_work_at_the_same_time_have_different_ones(
     assert again == begun[0][1]
     for gathering in (late, next_one, *(gathering for gathering, _ in begun)):
         gathering.dissolve()
+
+
+def test_a_server_that_was_crashed_and_started_again_is_on_all(database: Database) -> None:
+    with closing(Stage(database, SMOKE.design, SMOKE.workload)) as stage:
+        (here,) = os.sched_getaffinity(0)
+        stage.crash()
+        backend = Path(f"/proc/{stage.session.backend_pid}/stat").read_text()
+        server = int(backend.rpartition(")")[2].split()[1])
+        assert os.sched_getaffinity(server) == ALL
+        assert os.sched_getaffinity(0) == os.sched_getaffinity(stage.session.backend_pid) == {here}
