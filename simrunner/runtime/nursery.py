@@ -30,26 +30,19 @@ _CLONE = {"x86_64": 56}.get(os.uname().machine, 220)
 _BORN = struct.Struct("=qq")
 """Process id and start time of an actor, beside the descriptor of its gate."""
 _ASKED = b"."
+_LIVES = 3
+"""It is replaced so often in a row."""
 _interpreter = ctypes.PyDLL(None, use_errno=True)
 """Called with the interpreter's lock held, which the child needs."""
 
 
 class Nursery:
-    """Forks processes that can play any actor of a run."""
+    """Forks processes that can play any actor of a run. One that was killed is replaced: the actors live on without it."""
 
     def __init__(self, spec: HandSpec) -> None:
-        self._end, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._poll = select.poll()
-        self._poll.register(self._end, select.POLLIN)
+        self._spec = spec
         self._asked = 0
-        coordinator = os.getpid()
-        # A signal between the fork and its own handlers would run the coordinator's in the child.
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
-        self._pid = os.fork()
-        if self._pid == 0:
-            process.run_in_child(spec, theirs, coordinator, partial(_serve, spec, theirs, coordinator))
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        theirs.close()
+        self._begin()
 
     @property
     def asked(self) -> int:
@@ -57,31 +50,69 @@ class Nursery:
         return self._asked
 
     def ask(self) -> None:
-        """Ask for a process. It reports at its gate when it is connected, and waits for its role. Raises ServerError."""
-        try:
-            self._end.send(_ASKED)
-        except OSError:
-            raise _gone() from None
+        """Ask for a process. It reports at its gate when it is connected, and waits for its role."""
         self._asked += 1
+        with suppress(OSError):  # it was killed: whoever takes the process notices
+            self._end.send(_ASKED)
 
     def take(self) -> Process:
         """Take a process that was asked for. Raises ServerError."""
-        if not self._poll.poll(LIMITS.step_seconds * 1000):
-            raise ServerError(f"an actor could not be forked within {LIMITS.step_seconds:.0f} s")
-        born, descriptors, _, _ = socket.recv_fds(self._end, _BORN.size, 1)
-        if not descriptors:
-            raise _gone()
-        self._asked -= 1
-        pid, started = _BORN.unpack(born)
-        return Process(pid, started, PipeGate(socket.socket(fileno=descriptors[0])))
+        for _ in range(_LIVES):
+            if not self._poll.poll(LIMITS.step_seconds * 1000):
+                raise ServerError(f"an actor could not be forked within {LIMITS.step_seconds:.0f} s")
+            one = self._received()
+            if one is not None:
+                self._asked -= 1
+                return one
+            self._finish()
+            self._begin()
+        raise ServerError("the process that forks the actors ends again and again; find out who kills it")
+
+    def drop(self) -> None:
+        """End what was asked for and not taken."""
+        while self._asked and self._poll.poll(LIMITS.step_seconds * 1000):
+            one = self._received()
+            if one is None:
+                break
+            process.kill(one)
+            one.gate.close()
+            self._asked -= 1
+        self._asked = 0
 
     def close(self) -> None:
         """End it, and what was asked of it and not taken."""
-        with suppress(ServerError):
-            while self._asked:
-                one = self.take()
-                process.kill(one)
-                one.gate.close()
+        self.drop()
+        self._finish()
+
+    def _begin(self) -> None:
+        """Fork it, and ask for what was asked for."""
+        self._end, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._poll = select.poll()
+        self._poll.register(self._end, select.POLLIN)
+        coordinator = os.getpid()
+        # A signal between the fork and its own handlers would run the coordinator's in the child.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+        self._pid = os.fork()
+        if self._pid == 0:
+            process.run_in_child(self._spec, theirs, coordinator, partial(_serve, self._spec, theirs, coordinator))
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        theirs.close()
+        with suppress(OSError):
+            for _ in range(self._asked):
+                self._end.send(_ASKED)
+
+    def _received(self) -> Process | None:
+        """The next process, as soon as it is there. None: there will be none, because the nursery has ended."""
+        try:
+            born, descriptors, _, _ = socket.recv_fds(self._end, _BORN.size, 1)
+        except OSError:
+            return None
+        if not descriptors:
+            return None
+        pid, started = _BORN.unpack(born)
+        return Process(pid, started, PipeGate(socket.socket(fileno=descriptors[0])))
+
+    def _finish(self) -> None:
         self._end.close()
         with suppress(ProcessLookupError):
             os.kill(self._pid, signal.SIGKILL)
@@ -118,7 +149,3 @@ def _hook(name: str) -> Callable[[], None]:
     hook = getattr(ctypes.pythonapi, name)
     hook.restype = None
     return hook  # type: ignore[no-any-return]
-
-
-def _gone() -> ServerError:
-    return ServerError("the process that forks the actors has ended; find out who kills it")

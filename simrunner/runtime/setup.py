@@ -102,7 +102,7 @@ def _run(connection: PGconn, design: Design, operation: str, values: Values) -> 
     source = design.operations[operation]
     for statement in source.statements:
         reply = libpq.run_with(connection, statement.sent, *libpq.bind(statement.parameters, values))
-        if shortage.met_by(reply):
+        if reply.ended or shortage.met_by(reply):
             libpq.expect(reply, f"running {source.path}")
         if reply.sqlstate is not None:
             raise _refused(design, source, statement, reply)

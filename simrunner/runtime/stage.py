@@ -149,8 +149,7 @@ class Stage:
             self._end()
 
     def _forget_processes(self) -> None:
-        while self._nursery.asked:
-            self._idle.append(self._nursery.take())
+        self._nursery.drop()
         for one in self._idle:
             process.kill(one)
             one.gate.close()

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from simrunner.errors import DesignError
+from simrunner.config import load_design, load_workload
+from simrunner.errors import DesignError, ServerError
+from simrunner.runtime import libpq, setup
 from simrunner.runtime.coordinator import Watcher, execute
 from simrunner.runtime.database import Database
 from simrunner.store.folder import FAILED
@@ -83,3 +85,11 @@ def test_a_good_design_is_not(database: Database, tmp_path: Path) -> None:
     """The copies above are refused for what was changed in them, not for being copies."""
     files = changed("claim", ("now()", "CURRENT_TIMESTAMP"))
     assert run(database, tmp_path, request("smoke", design_folder(tmp_path, files))).verdict().root_cause is None
+
+
+def test_a_server_that_ends_meanwhile_is_no_mistake_of_the_design(database: Database) -> None:
+    session = libpq.connect(database.conninfo("test"))
+    libpq.run(session, "SELECT pg_terminate_backend(pg_backend_pid())")
+    with pytest.raises(ServerError, match=r"while running seed\.sql"):
+        setup.fill(session, load_design("reference"), load_workload("smoke", {}))
+    session.finish()

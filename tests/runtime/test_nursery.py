@@ -6,17 +6,25 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
 from simrunner.errors import ServerError
-from simrunner.runtime import process
+from simrunner.runtime import nursery, process
 from simrunner.runtime.database import Database
 from simrunner.runtime.nursery import Nursery
-from simrunner.runtime.process import HandSpec
+from simrunner.runtime.process import HandSpec, Process
 from simrunner.search.request import prepare
 
 SMOKE = prepare("smoke", "reference", {}, seed=1, mode="stepped", strategy=None)
+
+
+class Opened(NamedTuple):
+    """A nursery and its process."""
+
+    nursery: Nursery
+    pid: int
 
 
 def children() -> set[int]:
@@ -25,35 +33,63 @@ def children() -> set[int]:
 
 
 @pytest.fixture
-def nursery(database: Database) -> Iterator[Nursery]:
+def opened(database: Database) -> Iterator[Opened]:
     before = children()
-    opened = Nursery(HandSpec(database.conninfo("actor"), SMOKE.design, SMOKE.workload, database.superuser))
-    yield opened
-    opened.close()
+    one = Nursery(HandSpec(database.conninfo("actor"), SMOKE.design, SMOKE.workload, database.superuser))
+    (pid,) = children() - before
+    yield Opened(one, pid)
+    one.close()
     assert children() == before
 
 
-def test_an_actor_is_a_child_of_the_coordinator_and_not_of_who_forked_it(nursery: Nursery) -> None:
-    nursery.ask()
-    one = nursery.take()
-    assert one.pid in children()
-    assert one.started == process.start_time(one.pid)
+def taken(of: Nursery) -> Process:
+    """A process that is connected."""
+    of.ask()
+    one = of.take()
     report = one.gate.receive()
     assert report is not None
     assert report.backend_pid
-    assert process.kill(one) == "SIGKILL"
-    one.gate.close()
+    return one
 
 
-def test_what_was_asked_for_and_not_taken_ends_with_it(nursery: Nursery) -> None:
+def kill(*processes: Process) -> None:
+    for one in processes:
+        assert process.kill(one) == "SIGKILL"
+        one.gate.close()
+
+
+def test_an_actor_is_a_child_of_the_coordinator_and_not_of_who_forked_it(opened: Opened) -> None:
+    one = taken(opened.nursery)
+    assert one.pid in children() - {opened.pid}
+    assert one.started == process.start_time(one.pid)
+    kill(one)
+
+
+def test_what_was_asked_for_and_not_taken_ends_with_it(opened: Opened) -> None:
     for _ in range(3):
-        nursery.ask()
-    assert nursery.asked == 3  # the fixture looks at what is left
+        opened.nursery.ask()
+    assert opened.nursery.asked == 3  # the fixture looks at what is left
 
 
-def test_one_that_was_killed_is_told(nursery: Nursery) -> None:
-    (own,) = children() - {one for one in children() if b"postgres" in Path(f"/proc/{one}/cmdline").read_bytes()}
-    os.kill(own, signal.SIGKILL)
-    process.has_ended(own, 1000.0)
-    with pytest.raises(ServerError, match="the process that forks the actors has ended"):
-        nursery.ask()
+def test_one_that_was_killed_is_replaced_and_the_actors_live_on(opened: Opened) -> None:
+    first = taken(opened.nursery)
+    os.kill(opened.pid, signal.SIGKILL)
+    second = taken(opened.nursery)
+    assert {first.pid, second.pid} <= children()
+    kill(first, second)
+
+
+def test_one_that_is_killed_while_processes_are_asked_for(opened: Opened) -> None:
+    os.kill(opened.pid, signal.SIGSTOP)
+    opened.nursery.ask()
+    opened.nursery.ask()
+    os.kill(opened.pid, signal.SIGKILL)
+    kill(opened.nursery.take(), opened.nursery.take())
+
+
+def test_one_that_always_ends_is_told(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nursery, "_serve", lambda *_: None)
+    os.kill(opened.pid, signal.SIGKILL)
+    opened.nursery.ask()
+    with pytest.raises(ServerError, match="the process that forks the actors ends again and again"):
+        opened.nursery.take()
