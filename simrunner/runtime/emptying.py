@@ -119,6 +119,11 @@ class Emptier:
             self._run_old("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1")
 
     @property
+    def backend_pid(self) -> int:
+        """Of the session that empties the tables."""
+        return self._connection.backend_pid
+
+    @property
     def keeps_rows(self) -> bool:
         """Whether nothing is cleaned up, because of an old snapshot."""
         return self._old.transaction_status != pq.TransactionStatus.IDLE

@@ -169,6 +169,8 @@ class Stage:
     def _refilled(self, *, fresh: bool) -> tuple[str, ...] | None:
         if self._emptier is None:
             self._emptier = Emptier(self.database)
+            if self._gathering is not None:
+                self._gathering.join(self._emptier.backend_pid)
         self._emptier.empty(fresh=fresh)
         return setup.fill(self.session, self.design, self.workload)
 
