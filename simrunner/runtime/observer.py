@@ -57,6 +57,7 @@ class Observer:
             self._prepare("image-jobs", self._image_query(jobs))
         self._prepare("blocking", "SELECT unnest(pg_blocking_pids($1))")
         self._prepare("holders", _HOLDERS)
+        self._prepare("members", _MEMBERS)
         self._prepare("alive", "SELECT 1 FROM pg_stat_activity WHERE pid = $1")
 
     def all_jobs(self) -> list[JobRow]:
@@ -134,7 +135,7 @@ class Observer:
         """Backend that locks a row with this xmax: a transaction's id, or that of a multixact, where several lock it."""
         if xmax in holders:
             return holders[xmax]
-        members = libpq.run_with(self.connection, _MEMBERS, [xmax.encode()])
+        members = libpq.run_prepared(self.connection, "members", [xmax.encode()])
         # where there is no such multixact any more the query fails: the transaction has ended
         return next((holders[xid] for (xid,) in members.rows if xid is not None and xid in holders), None)
 
