@@ -70,6 +70,7 @@ OPERATIONS: dict[str, Operation] = {
     operation.name: operation
     for operation in (
         Operation("schema", fixture=True),
+        Operation("schema-changes", fixture=True),
         Operation("seed", ("jobs", "max_attempts"), fixture=True),
         Operation("backlog", ("first_job", "jobs", "priority", "max_attempts"), fixture=True),
         Operation(
@@ -112,6 +113,10 @@ OPERATIONS: dict[str, Operation] = {
     )
 }
 """Literal registry of operations. A file name in a design's folder is one of these plus `.sql`."""
+
+
+SCHEMAS = ("schema", "schema-changes")
+"""What makes a design's tables, in this order. The second holds what a design adds to those of the one that it extends."""
 
 
 def is_offered(operation: str, offers: Container[str]) -> bool:

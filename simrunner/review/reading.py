@@ -18,6 +18,7 @@ from sqlglot.errors import SqlglotError
 from simrunner.config import place_of
 from simrunner.config.place import shown
 from simrunner.model.design import Design, OperationSource, Statement
+from simrunner.model.operations import SCHEMAS
 
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # it warns of what it takes for a command, which is said in a remark
 
@@ -54,7 +55,7 @@ class Reading(NamedTuple):
     statements: dict[str, tuple[Read, ...]]
     """Operation -> its statements in file order."""
     unique_keys: dict[str, list[frozenset[str]]]
-    """Table -> the sets of columns that tell its rows apart, as far as schema.sql and design.toml say so."""
+    """Table -> the sets of columns that tell its rows apart, as far as CREATE statements and design.toml say so."""
 
     @property
     def toml(self) -> str:
@@ -94,7 +95,7 @@ def read_design(design: Design) -> Reading:
         operation: tuple(Read(design, source, statement, _tree(statement.sent)) for statement in source.statements)
         for operation, source in design.operations.items()
     }
-    return Reading(design, statements, _unique_keys(design, statements.get("schema", ())))
+    return Reading(design, statements, _unique_keys(design, [read for name in SCHEMAS for read in statements.get(name, ())]))
 
 
 def bare(table: str) -> str:

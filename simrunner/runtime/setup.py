@@ -12,7 +12,7 @@ from simrunner.config import place_of
 from simrunner.errors import DesignError
 from simrunner.model.design import Design, OperationSource, Statement
 from simrunner.model.job import JobRow
-from simrunner.model.operations import OPERATIONS, PARAMETERS, ParameterType
+from simrunner.model.operations import OPERATIONS, PARAMETERS, SCHEMAS, ParameterType
 from simrunner.model.workload import Workload
 from simrunner.runtime import clock, commits, libpq, shortage, truth
 from simrunner.runtime.world import World
@@ -53,7 +53,9 @@ def make_schema(connection: PGconn, design: Design) -> None:
     """Create the design's tables. Raises DesignError for SQL that the server refuses."""
     _require(design)
     set_clock(connection)
-    _run(connection, design, "schema", {})
+    for name in SCHEMAS:
+        if design.offers(name):
+            _run(connection, design, name, {})
 
 
 def objections(connection: PGconn, design: Design) -> Iterator[Objection]:

@@ -7,6 +7,7 @@ from copy import copy
 from psycopg.pq.abc import PGconn
 
 from simrunner.model.design import Design
+from simrunner.model.operations import SCHEMAS
 from simrunner.runtime import clock, libpq
 from simrunner.runtime.database import Database
 
@@ -43,7 +44,9 @@ class Queue:
         self.database = database
         self.connection: PGconn = libpq.connect(database.conninfo("test"))
         self.at(0)
-        self.run("schema")
+        for name in SCHEMAS:
+            if design.offers(name):
+                self.run(name)
         self.run("seed")
 
     def reset(self) -> None:
@@ -70,7 +73,7 @@ class Queue:
             rows = [
                 found for row in rows for found in self.send(statement.sent, statement.parameters, {**VALUES, **values, **row})
             ]
-            if not rows and operation not in ("schema", "seed"):
+            if not rows and operation not in (*SCHEMAS, "seed"):
                 break
             rows = rows or [{}]
         return rows

@@ -11,6 +11,7 @@ from simrunner.checkers.registry import CHECKERS
 from simrunner.errors import InputError, RunFolderError
 from simrunner.model.design import Design
 from simrunner.model.event import Event
+from simrunner.model.operations import SCHEMAS
 from simrunner.model.verdict import Finding
 from simrunner.model.workload import Workload
 from simrunner.runtime.performance import Request
@@ -93,7 +94,7 @@ def _setup(design: Design, workload: Workload) -> tuple[tuple[str, str], ...]:
     backlog = {**seed, "first_job": fixture.jobs + 1, "jobs": fixture.backlog, "priority": fixture.backlog_priority}
     parts = [
         ("the clock of the case", clock.SETUP),
-        (f"{design.name}: schema", _joined(design, "schema", {})),
+        *((f"{design.name}: {name}", _joined(design, name, {})) for name in SCHEMAS if design.offers(name)),
         (
             f"{design.name}: fixture",
             f"{clock.set_transaction_time(clock.moment(VIRTUAL_START_US))};\n" + _joined(design, "seed", seed),
