@@ -54,7 +54,9 @@ class Stage:
         self._idle: list[Process] = []
         self._emptier: Emptier | None = None
         self._has_crashed = False
-        self._open(reuse=reuse)
+        if reuse and workload.counts_buffers:
+            database.recreate()
+        self._open(reuse=reuse and not workload.counts_buffers)
         self.barriers = _barriers(workload) if concurrent else ()
         conninfo = database.conninfo("actor")
         self._nursery = Nursery(
@@ -72,7 +74,11 @@ class Stage:
             raise
 
     def _connect(self) -> None:
-        self.session = libpq.connect(self.database.conninfo("observer"))
+        try:
+            self.session = libpq.connect(self.database.conninfo("observer"))
+        except ServerError:
+            self._dissolve()
+            raise
         setup.set_clock(self.session)
         if self._gathering is not None:
             self._gathering.join(0, self.session.backend_pid)
@@ -102,13 +108,14 @@ class Stage:
     def reset(self, *, fresh: bool = True) -> None:
         """Bring the database back to the state in which a run begins. Raises ServerError.
 
-        Not `fresh`: dead rows may be left; then `is_sure` says afterwards whether that made no difference.
+        Not `fresh`: dead rows may be left; then `is_sure` says afterwards whether that made no difference. Where buffers are
+        counted a run has a new database and new sessions, as after a crash: an old one has read what a new one has to read.
         """
-        if self._has_crashed:
+        if self._has_crashed or self.workload.counts_buffers:
             self._forget_processes()
             self._forget_sessions()
-            self.database.recreate()
             self._has_crashed = False
+            self.database.recreate()
             self._open(reuse=False)
         else:
             self._know(self._refilled(fresh=fresh))
@@ -163,6 +170,9 @@ class Stage:
 
     def _end(self) -> None:
         self._forget_sessions()
+        self._dissolve()
+
+    def _dissolve(self) -> None:
         if self._gathering is not None:
             self._gathering.dissolve()
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from simrunner.errors import ServerError
 from simrunner.model.workload import Workload
 from simrunner.runtime import processors
 from simrunner.runtime.cluster import Cluster
@@ -33,6 +35,13 @@ def test_a_stage_is_on_one_processor(database: Database) -> None:
         (here,) = os.sched_getaffinity(0)
         assert [os.sched_getaffinity(pid) for pid in (one.pid, one.backend_pid, stage.session.backend_pid)] == [{here}] * 3
         stage.dismiss(one)
+
+
+def test_a_stage_that_finds_no_server_lets_go_of_its_processor(database: Database, tmp_path: Path) -> None:
+    """The fixture looks that this process may be anywhere again."""
+    gone = Database(replace(database.cluster, parameters={"host": str(tmp_path), "port": "1"}), database.home, "design")
+    with pytest.raises(ServerError, match="cannot be reached"):
+        Stage(gone, SMOKE.design, SMOKE.workload)
 
 
 def test_where_claims_race_it_is_on_all(database: Database) -> None:
