@@ -40,6 +40,8 @@ class Limits:
     workers_max: int = 64
     jobs_max: int = 1_000_000
     rounds_max: int = 100_000
+    payload_bytes_max: int = 1_900
+    """Longer ones the server may keep compressed, or apart from their rows."""
     witness_events_max: int = 40
     """A finding shows at most this many witness events."""
     findings_per_invariant_max: int = 1000

@@ -66,7 +66,7 @@ def _row(one: Examination, judged: bool, history: History) -> InvariantVerdict:
     findings = one.judgement.findings
     promised = one.checker.name in history.context.promises.invariants or _is_scripted(one, history)
     verdict = _verdict(one, promised, history)
-    error = one.error
+    error = one.error or one.judgement.undecided
     if error is None and verdict is Verdict.UNKNOWN:
         error = "the run was interrupted: what it did not do any more cannot be judged"
     first = min(findings, key=lambda finding: finding.seq, default=None)
@@ -87,7 +87,7 @@ def _verdict(one: Examination, promised: bool, history: History) -> Verdict:
         return Verdict.NOT_PROMISED
     if one.judgement.findings:
         return Verdict.VIOLATED
-    if one.error is not None or not history.context.completed:
+    if one.error is not None or one.judgement.undecided is not None or not history.context.completed:
         return Verdict.UNKNOWN
     return Verdict.VALID if one.judgement.opportunities else Verdict.NOT_EXERCISED
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from simrunner.checkers import (
     as_scripted,
     attempts_accounted,
+    bounded_claim_cost,
     claim_atomic,
     claim_batch_bound,
     claim_durable,
@@ -70,6 +71,9 @@ CHECKERS: tuple[Checker, ...] = (
         "no transaction stays open from before the work to after it",
         short_claim_transaction.check,
         "claim",
+    ),
+    Checker(
+        "bounded-claim-cost", "a claim costs no more late in a run than early, at equal depth", bounded_claim_cost.check, "claim"
     ),
     Checker("report-complete", "a reported number is the one that committed truth says", report_complete.check, "report"),
     Checker(

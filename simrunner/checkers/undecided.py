@@ -8,7 +8,6 @@ UNDECIDED: dict[str, str] = {
     "enqueue-once": "an acknowledged key has one row, a unique key one that is alive",
     "poison-isolated": "one bad row does not make statements over many rows fail again and again",
     "deadlock-freedom": "no statement ends as the victim of a deadlock",
-    "bounded-claim-cost": "a claim touches no more pages late in a run than early at equal depth",
     "wakeup-delivered": "an idle listener hears of an eligible job in time",
     "cancel-honoured": "after an acknowledged cancel no new execution starts",
     "fan-in-once": "the end of a group's last member completes the group exactly once",

@@ -28,6 +28,8 @@ class PromisesTable(Struct, forbid_unknown_fields=True, frozen=True):
     lease_tolerance_ms: NotNegative = 0
     backoff_ms: NotNegative = 0
     starvation_claims: NotNegative | None = None
+    claim_cost_factor: Positive = 2
+    claim_cost_floor_buffers: Positive = 10
     despite_inflow: bool = False
 
 

@@ -85,6 +85,7 @@ class PolicyTable(Struct, forbid_unknown_fields=True, frozen=True):
     retry_delay_ms: NotNegative = 0
     starvation_claims: NotNegative = 10
     vacuum_every_rounds: Annotated[int, Meta(ge=0, le=LIMITS.rounds_max)] = 0
+    payload_bytes: Annotated[int, Meta(ge=0, le=LIMITS.payload_bytes_max)] = 0
 
 
 class JudgeTable(Struct, forbid_unknown_fields=True, frozen=True):

@@ -7,6 +7,7 @@ from simrunner.faults import (
     clock_jump,
     clock_skew,
     failing_statement,
+    hold_snapshot,
     idle_timeout,
     kill,
     kill_in_statement,
@@ -40,5 +41,6 @@ FAULTS: dict[str, Fault] = {
         slow_start.FAULT,
         analyze_at.FAULT,
         idle_timeout.FAULT,
+        hold_snapshot.FAULT,
     )
 }

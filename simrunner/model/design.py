@@ -91,6 +91,10 @@ class Promises:
     backoff_ms: int = 0
     starvation_claims: int | None = None
     """At most this many claims of jobs that were not ahead at its entry may pass an eligible, unlocked job in one stay."""
+    claim_cost_factor: int = 2
+    """A claim fetches at most so many times the buffers of the first claims at an equal depth."""
+    claim_cost_floor_buffers: int = 10
+    """First claims that fetched fewer buffers count as if they had fetched so many: few more are no growth."""
     despite_inflow: bool = False
     """starvation-freedom is promised also where more preferred jobs arrive without end."""
 

@@ -36,6 +36,7 @@ REUSE = "reuse-identity"  # SIGKILL the process of `actor`; the next one has its
 SLOW_START = "slow-start"  # SIGKILL the process of `actor`; the next one starts `amount` rounds later
 ANALYZE_AT = "analyze-at"  # ANALYZE the state tables
 IDLE_TIMEOUT = "idle-timeout"  # SIGSTOP the process of `actor` for `amount` rounds; the server ends its session meanwhile
+HOLD_SNAPSHOT = "hold-snapshot"  # a session of somebody else keeps its snapshot for `amount` rounds
 
 UNPLANNED = "unplanned-crash"
 """Label of a KILL that nobody decided: the actor was found dead between two decisions. Value of its fault event."""
@@ -61,6 +62,7 @@ FAULTS = (
     SLOW_START,
     ANALYZE_AT,
     IDLE_TIMEOUT,
+    HOLD_SNAPSHOT,
 )
 """The commands that faults return."""
 

@@ -51,6 +51,8 @@ class Judgement:
     """Occasions on which the invariant could have been violated."""
     findings: tuple[Finding, ...]
     """Ordered by seq."""
+    undecided: str | None = None
+    """Why the history does not decide it, beyond the findings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ class InvariantVerdict:
     violations: int
     first: Finding | None
     error: str | None = None
-    """Why it is unknown: the checker's own failure or the run's interruption."""
+    """Why it is unknown: the checker's own failure, what the history does not tell, or the run's interruption."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -216,9 +216,20 @@ class Workload:
     """Eligible candidates that every claim of the safety phase must have seen; a pass certifies it. 0: no such claim."""
     preferred_inflow: bool = False
     """More preferred jobs arrive without end: only a design that says so promises starvation-freedom all the same."""
+    payload_bytes: int = 0
+    """Length of the payload of enqueued jobs, at least that of its text."""
     script: tuple[ScriptStep, ...] = ()
     """Not empty: exactly these steps are taken, in this order, instead of rounds."""
     experiment: Experiment | None = None
     controls: tuple[Control, ...] = ()
     settings: tuple[tuple[str, str], ...] = ()
     """The --set values that were applied, as given, in the order of their keys."""
+
+    def payload(self, job: str) -> str:
+        """The payload of a job that is enqueued, by its id."""
+        return f"synthetic-job-{job}".ljust(self.payload_bytes, ".")
+
+    @property
+    def counts_buffers(self) -> bool:
+        """Whether it is recorded how many buffers each claim fetches: only where that is judged, because it takes time."""
+        return "bounded-claim-cost" in self.judges

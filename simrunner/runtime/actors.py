@@ -76,7 +76,8 @@ def new_jobs(world: World, jobs: int, priority: int) -> tuple[Enqueue, ...]:
     """The next jobs to be enqueued: ids go on from the fixture's."""
     first = world.next_job
     world.next_job += jobs
-    return tuple(Enqueue(str(job), f"job-{job}", priority, f"synthetic-job-{job}") for job in range(first, world.next_job))
+    payload = world.workload.payload
+    return tuple(Enqueue(str(job), f"job-{job}", priority, payload(str(job))) for job in range(first, world.next_job))
 
 
 def _letter(number: int) -> str:

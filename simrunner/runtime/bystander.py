@@ -1,4 +1,4 @@
-"""A session of the coordinator that holds a lock for a while, as a person's or a migration's session may."""
+"""A session of the coordinator that holds a lock or a snapshot for a while, as a person's or a migration's session may."""
 
 from __future__ import annotations
 
@@ -40,5 +40,27 @@ def holding(world: World) -> Iterator[int]:
         connection.finish()
 
 
+def hold_snapshot(world: World) -> PGconn:
+    """Take a snapshot that lasts as long as the transaction of the session that is returned."""
+    connection = world.connect("bystander")
+    _run(connection, "BEGIN ISOLATION LEVEL REPEATABLE READ")
+    _run(connection, "SELECT")  # the first statement takes it
+    return connection
+
+
+def let_go(connection: PGconn) -> None:
+    """End the transaction of a session, if it is still there, and the session."""
+    libpq.run(connection, "ROLLBACK")
+    connection.finish()
+
+
+def leave(world: World) -> None:
+    """Give up what sessions of somebody else hold for longer: the run is over, or the server is gone and so are they."""
+    left = [one.session for one in world.lasting if one.session is not None]
+    world.lasting = [one for one in world.lasting if one.session is None]
+    for session in left:
+        let_go(session)
+
+
 def _run(connection: PGconn, sql: str) -> None:
-    libpq.expect(libpq.run(connection, sql), "taking a lock for a fault")
+    libpq.expect(libpq.run(connection, sql), "holding something for a fault")

@@ -15,7 +15,7 @@ from simrunner.model.event import SERVER
 from simrunner.model.operations import CRASH_POINTS
 from simrunner.model.tape import SERVER_CRASH, Decision
 from simrunner.model.view import LaneState
-from simrunner.runtime import commits, process, sessions, steps, waiting
+from simrunner.runtime import bystander, commits, process, sessions, steps, waiting
 from simrunner.runtime.world import World
 
 
@@ -32,6 +32,7 @@ def crash(world: World, decision: Decision) -> None:
     for lane in (*world.orphans, *world.lanes):
         sessions.forget(world, lane)
     world.orphans.clear()
+    bystander.leave(world)
     commits.record_restored(world)
     for lane in waiting_ones:
         intent = lane.pending

@@ -64,6 +64,8 @@ class Outcome(Struct, array_like=True, frozen=True):
     duration_us: int
     lost: bool = False
     """The session ended under it: the client does not know whether it happened."""
+    buffers: int | None = None
+    """Of the design's relations, fetched by a claim; None: not counted."""
 
 
 class Report(Struct, array_like=True, frozen=True):

@@ -18,7 +18,7 @@ from simrunner.model.job import JobRow
 from simrunner.model.tape import Decision
 from simrunner.model.view import ArmedFault
 from simrunner.model.workload import Workload
-from simrunner.runtime import actors, crashing, libpq, phases, process, setup, waking
+from simrunner.runtime import actors, bystander, crashing, libpq, phases, process, setup, waking
 from simrunner.runtime.committed import Committed
 from simrunner.runtime.holding import signals_held
 from simrunner.runtime.messages import Role
@@ -160,6 +160,7 @@ def _clean_up(world: World) -> None:
         with suppress(ServerError):  # it may be gone
             crashing.let_log_go(world)
         _end_all(world)
+        bystander.leave(world)
         world.recorder.flush()
 
 

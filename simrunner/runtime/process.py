@@ -277,7 +277,8 @@ class _Sessions:
         if reply.ended:
             return None
         libpq.expect(reply, f"preparing the session of {role.name}")
-        return Session(self._connection, self.gate, self._spec.design, self._spec.superuser)
+        counts = self._spec.workload.counts_buffers
+        return Session(self._connection, self.gate, self._spec.design, self._spec.superuser, counts_buffers=counts)
 
 
 def _play(spec: HandSpec, sessions: _Sessions, order: Order, role: Role) -> Order:

@@ -16,6 +16,7 @@ from psycopg.pq.abc import PGconn
 from simrunner.model.design import Design, OperationSource, Statement
 from simrunner.model.tape import IDLE_TIMEOUT
 from simrunner.runtime import clock, libpq, trouble
+from simrunner.runtime.fetched import buffers_fetched
 from simrunner.runtime.gate import ActorGate, Terminated
 from simrunner.runtime.libpq import Reply
 from simrunner.runtime.messages import Go, Intent, Outcome, Returned
@@ -93,7 +94,9 @@ class Transaction:
 class Session:
     """An actor's connection behind its gate."""
 
-    def __init__(self, connection: PGconn, gate: ActorGate, design: Design, superuser: bool) -> None:
+    def __init__(
+        self, connection: PGconn, gate: ActorGate, design: Design, superuser: bool, *, counts_buffers: bool = False
+    ) -> None:
         self._connection = connection
         self._gate = gate
         self._isolation = design.isolation
@@ -102,6 +105,9 @@ class Session:
         """Virtual time of the last BEGIN: what now() tells the transaction."""
         self._statement_clock = design.uses_statement_clock
         self._superuser = superuser
+        self._counts_buffers = counts_buffers
+        self._keeps_snapshot = False
+        """The open transaction has one snapshot for all its statements."""
         self._began = 0
         self._deferred_begin: str | None = None
         self._fast_deadlock = False
@@ -139,7 +145,9 @@ class Session:
     def begin(self, operation: str, subject: Subject, before: str | None = None, isolation: str | None = None) -> None:
         """Park, then begin a transaction, at the design's isolation level unless another is named."""
         intent = Intent(f"{operation}:BEGIN", operation, "BEGIN", before, *subject)
-        begin = f"BEGIN ISOLATION LEVEL {(isolation or self._isolation).upper()}"
+        level = isolation or self._isolation
+        self._keeps_snapshot = level != "read committed"
+        begin = f"BEGIN ISOLATION LEVEL {level.upper()}"
         if self._gate.defers(intent):
             self._deferred_begin = begin
         else:
@@ -181,12 +189,25 @@ class Session:
             self._set(clock.set_statement_time(go.now_us))
         if "client_now" in statement.parameters:
             values = {**values, "client_now": clock.literal(go.now_us + go.skew_ms * 1000)}
+        before = self._fetched(intent)
         if go.trouble is None:
             reply = libpq.run_with(self._connection, statement.sent, *libpq.bind(statement.parameters, values))
         else:
             reply = trouble.run(self._connection, go.trouble, statement, values)
-        self._finish(intent, reply, _mapped(reply, results) if results else ())
+        after = None if before is None else self._fetched(intent)
+        buffers = None if before is None or after is None else after - before
+        self._finish(intent, reply, _mapped(reply, results) if results else (), buffers)
         return reply
+
+    def _fetched(self, intent: Intent) -> int | None:
+        """What the session has fetched so far, where that is counted.
+
+        Not of a claim that is a transaction of its own: that is over before anybody can ask. Nor where asking would take the
+        snapshot with which the claim is to begin.
+        """
+        if not self._counts_buffers or intent.operation != "claim" or intent.ends or self._keeps_snapshot:
+            return None
+        return buffers_fetched(self._connection)
 
     def _park(self, intent: Intent) -> Go:
         """Park, and begin the transaction first if that was deferred."""
@@ -218,9 +239,10 @@ class Session:
         if not reply.ended:  # else the statement that follows tells it
             libpq.expect(reply, doing)
 
-    def _finish(self, intent: Intent, reply: Reply, returned: tuple[Returned, ...]) -> None:
+    def _finish(self, intent: Intent, reply: Reply, returned: tuple[Returned, ...], buffers: int | None = None) -> None:
         elapsed = self._gate.elapsed_us()
-        self._gate.finish(Outcome(intent, reply.sqlstate, reply.message, reply.affected, returned, elapsed, reply.ended))
+        outcome = Outcome(intent, reply.sqlstate, reply.message, reply.affected, returned, elapsed, reply.ended, buffers)
+        self._gate.finish(outcome)
         if reply.ended:
             raise (CommitLost if intent.statement == "COMMIT" else ConnectionLost)(reply.message)
 

@@ -170,6 +170,9 @@ def _record_outcome(world: World, lane: Lane, outcome: Outcome) -> None:
         _record_returned(world, lane, intent, outcome.returned)
     if intent.operation in REPORTING and outcome.returned:
         _record_report(world, lane, intent, outcome)
+    if intent.operation == "claim" and world.workload.counts_buffers and outcome.sqlstate is None and not _is_control(intent):
+        buffers = None if outcome.buffers is None else str(outcome.buffers)
+        world.recorder.event("report", **{**columns, "value": buffers})
     if intent.operation == "claim" and outcome.returned:
         _note_claim(world, lane, outcome.returned)
     if intent.ends:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from psycopg.pq.abc import PGconn
+
 from simrunner.model.event import OBSERVER
 from simrunner.model.operations import CRASH_POINTS
 from simrunner.model.tape import (
     ANALYZE_AT,
     END,
     ERROR_AT,
+    HOLD_SNAPSHOT,
     IDLE_TIMEOUT,
     JUMP,
     KILL,
@@ -32,7 +35,7 @@ from simrunner.model.tape import (
     Decision,
 )
 from simrunner.model.view import LaneState
-from simrunner.runtime import crashes, crashing, interrupting, process, sessions, stepping, waking
+from simrunner.runtime import bystander, crashes, crashing, interrupting, process, sessions, stepping, waking
 from simrunner.runtime.messages import ROUND, Go, Trouble
 from simrunner.runtime.world import Lane, Lasting, World
 
@@ -53,7 +56,7 @@ def end_due(world: World, number: int | None) -> None:
         world.follow(Decision(END, one.actor, one.kind))
         world.recorder.tick()
         _record(world, lane, f"end of {one.kind}")
-        ENDS[one.kind](world, lane)
+        ENDS[one.kind](world, one)
 
 
 def _kill(world: World, decision: Decision) -> None:
@@ -83,8 +86,9 @@ def _idle_out(world: World, decision: Decision) -> None:
     waking.release(world, waiters)
 
 
-def _resume(world: World, lane: Lane | None) -> None:
-    if lane is not None and lane.process is not None:
+def _resume(world: World, one: Lasting) -> None:
+    lane = world.lane(one.actor or "")
+    if lane.process is not None:
         process.resume(lane.process)
         resting = lane.intent is None or lane.intent.label == ROUND
         lane.state = LaneState.RESTING if resting else LaneState.PARKED
@@ -110,9 +114,8 @@ def _skew(world: World, decision: Decision) -> None:
     world.lasting.append(Lasting(SKEW, lane.actor, None))
 
 
-def _set_right(world: World, lane: Lane | None) -> None:
-    if lane is not None:
-        lane.skew_ms = 0
+def _set_right(world: World, one: Lasting) -> None:
+    world.lane(one.actor or "").skew_ms = 0
 
 
 def _reuse(world: World, decision: Decision) -> None:
@@ -128,9 +131,8 @@ def _start_late(world: World, decision: Decision) -> None:
     _strike_dead(world, lane)
 
 
-def _let_start(world: World, lane: Lane | None) -> None:
-    if lane is not None:
-        lane.starts_later = False
+def _let_start(world: World, one: Lasting) -> None:
+    world.lane(one.actor or "").starts_later = False
 
 
 def _strike_dead(world: World, lane: Lane) -> None:
@@ -142,6 +144,16 @@ def _strike_dead(world: World, lane: Lane) -> None:
 def _analyze(world: World, decision: Decision) -> None:
     _record_at(world, decision)
     world.observer.maintain("ANALYZE")
+
+
+def _hold_snapshot(world: World, decision: Decision) -> None:
+    _record_at(world, decision)
+    _last(world, decision, bystander.hold_snapshot(world))
+
+
+def _let_go(world: World, one: Lasting) -> None:
+    if one.session is not None:
+        bystander.let_go(one.session)
 
 
 def _jump(world: World, decision: Decision) -> None:
@@ -161,10 +173,10 @@ def _record_at(world: World, decision: Decision) -> None:
     _record(world, None, decision.kind, decision.label if decision.label in CRASH_POINTS else None)
 
 
-def _last(world: World, decision: Decision) -> None:
+def _last(world: World, decision: Decision, session: PGconn | None = None) -> None:
     """Take note that a fault lasts for so many rounds."""
     until = (world.recorder.round or 0) + (decision.amount or 1)
-    world.lasting.append(Lasting(decision.kind, decision.actor, until))
+    world.lasting.append(Lasting(decision.kind, decision.actor, until, session))
 
 
 def _record(world: World, lane: Lane | None, value: str, crash_point: str | None = None) -> None:
@@ -186,12 +198,14 @@ STRIKES: dict[str, Callable[[World, Decision], None]] = {
     SLOW_START: _start_late,
     ANALYZE_AT: _analyze,
     IDLE_TIMEOUT: _idle_out,
+    HOLD_SNAPSHOT: _hold_snapshot,
 }
 """Kind of a fault -> what carries its command out."""
-ENDS: dict[str, Callable[[World, Lane | None], None]] = {
+ENDS: dict[str, Callable[[World, Lasting], None]] = {
     PAUSE: _resume,
     IDLE_TIMEOUT: _resume,
     SKEW: _set_right,
     SLOW_START: _let_start,
+    HOLD_SNAPSHOT: _let_go,
 }
 """Kind of a fault that lasts -> what ends it."""

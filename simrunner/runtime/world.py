@@ -134,6 +134,8 @@ class Lasting:
     actor: str | None
     until: int | None
     """The round at whose beginning it ends; None: it lasts until the liveness phase."""
+    session: PGconn | None = None
+    """Of somebody else, which does what lasts."""
 
 
 @dataclass(slots=True)

@@ -163,3 +163,57 @@ def test_a_priority_is_a_head_start_of_ten_seconds(database: Database) -> None:
     assert (order[0], order[-1]) == ("25", "26")
     queue.at(20_000)
     assert queue.claim("a", batch=1) == ["25"]
+
+
+def mark(queue: Queue) -> str | None:
+    return queue.send("SELECT last_value FROM queue_low_water", (), {})[0]["last_value"]
+
+
+def test_the_mark_goes_to_the_oldest_job_that_has_not_ended(database: Database) -> None:
+    queue = Queue(database, load_design("variants/low-water"))
+    assert [queue.claim("a"), queue.claim("b"), queue.claim("c")] == [["1"], ["2"], ["3"]]
+    for worker, job, expected in (("b", "2", "1"), ("a", "1", "3"), ("c", "3", "4")):
+        assert queue.owns("complete", worker, job)
+        queue.run("recover")
+        assert mark(queue) == expected
+
+
+def test_a_job_that_is_given_back_or_recovered_is_not_below_the_mark(database: Database) -> None:
+    queue = Queue(database, load_design("variants/low-water"))
+    assert [queue.claim("a"), queue.claim("b"), queue.claim("c")] == [["1"], ["2"], ["3"]]
+    assert queue.owns("complete", "a", "1")
+    queue.run("recover")
+    assert queue.owns("release", "b", "2")
+    assert (mark(queue), queue.claim("d")) == ("2", ["2"])
+    queue.at(15_001)
+    assert sorted((row["id"], row["state"]) for row in queue.run("recover")) == [("2", "failed"), ("3", "ready")]
+    queue.run("recover")
+    assert (mark(queue), queue.claim("e")) == ("3", ["3"])
+
+
+def test_the_mark_stays_where_every_job_has_ended(database: Database) -> None:
+    queue = Queue(database, load_design("variants/low-water"))
+    claimed = queue.claim("a", batch=24)
+    assert all(queue.owns("complete", "a", job or "") for job in claimed)
+    queue.run("recover")
+    assert (mark(queue), queue.claim("b")) == ("1", [])
+    queue.run("enqueue", job_id="25")
+    queue.run("recover")
+    assert (mark(queue), queue.claim("b")) == ("25", ["25"])
+
+
+def test_the_mark_does_not_pass_a_job_that_is_being_enqueued(database: Database) -> None:
+    """Nobody sees it yet, and a later one is already there: moving the mark waits for it."""
+    queue = Queue(database, load_design("variants/low-water"))
+    claimed = queue.claim("a", batch=24)
+    assert all(queue.owns("complete", "a", job or "") for job in claimed)
+    other = queue.other_session()
+    tell(other.connection, "BEGIN")
+    other.run("enqueue", job_id="25")
+    queue.run("enqueue", job_id="26")
+    tell(queue.connection, "SET lock_timeout = '1ms'")
+    (lock, *_) = queue.design.operations["recover"].statements
+    assert libpq.run(queue.connection, lock.sent).sqlstate == "55P03"
+    tell(other.connection, "COMMIT")
+    queue.run("recover")
+    assert (mark(queue), queue.claim("b")) == ("25", ["25"])

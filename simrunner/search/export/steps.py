@@ -130,7 +130,7 @@ class Steps:
             "max_attempts": workload.max_attempts,
             "error": "synthetic failure",
             "priority": _producer_priority(event.actor or "", workload) if operation == "enqueue" else 0,
-            "payload": f"synthetic-job-{job}",
+            "payload": None if job is None else workload.payload(job),
         }
 
 
