@@ -13,6 +13,7 @@ from simrunner.checkers import (
     claim_batch_bound,
     claim_durable,
     claim_order,
+    concurrency_limit,
     effect_once,
     fenced_recovery,
     fenced_writes,
@@ -55,6 +56,7 @@ CHECKERS: tuple[Checker, ...] = (
     Checker(
         "claim-batch-bound", "a claim takes no more than its batch, and delivers all of it", claim_batch_bound.check, "claim"
     ),
+    Checker("concurrency-limit", "only so many jobs of a group are owned at a time", concurrency_limit.check, "claim"),
     Checker("fenced-writes", "an owner that lost its claim changes nothing any more", fenced_writes.check, "complete"),
     Checker("fenced-recovery", "a recovery changes only what is still as its read saw it", fenced_recovery.check),
     Checker("lease-honoured", "nobody takes a job away before its stored expiry", lease_honoured.check),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 UNDECIDED: dict[str, str] = {
-    "concurrency-limit": "no more jobs of one key are owned at a time than its limit allows",
     "lease-outlives-work": "no lease runs out while its owner is alive and still working",
     "enqueue-once": "an acknowledged key has one row, a unique key one that is alive",
     "poison-isolated": "one bad row does not make statements over many rows fail again and again",

@@ -183,9 +183,19 @@ def _state(document: Document, path: tuple[str, str], word: str, outside: str) -
 
 
 def _promises(document: Document, shape: DesignFile) -> Promises:
+    _check_limit(document, shape)
     values = structs.asdict(shape.promises)
     order = tuple(_order_column(document, text) for text in shape.promises.order)
     return Promises(**{**values, "invariants": frozenset(shape.promises.invariants), "order": order})
+
+
+def _check_limit(document: Document, shape: DesignFile) -> None:
+    promised, limit = "concurrency-limit" in shape.promises.invariants, shape.promises.concurrency_limit
+    if promised and limit is None:
+        raise document.error(("promises", "invariants"), "concurrency-limit needs promises.concurrency_limit")
+    if limit is not None and not promised:
+        path = ("promises", "concurrency_limit")
+        raise document.error(path, f"{'.'.join(path)}: nothing judges it; add concurrency-limit to promises.invariants")
 
 
 def _order_column(document: Document, text: str) -> OrderColumn:

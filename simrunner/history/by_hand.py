@@ -36,6 +36,7 @@ class HandRow:
     claimed_at: int | None = None
     lease_until: int | None = None
     completed_at: int | None = None
+    group: str | None = None
 
     @property
     def order(self) -> tuple[int, int, int, int]:
@@ -53,7 +54,7 @@ class HandRow:
         key = None if self.key is None else str(self.key)
         times = (self.available_at, self.claimed_at, self.lease_until, self.completed_at)
         state = JobState(self.state)
-        return JobRow(str(self.job), key, None, state, self.owner, token, self.attempt, None, *times, self.order)
+        return JobRow(str(self.job), key, self.group, state, self.owner, token, self.attempt, None, *times, self.order)
 
     def columns(self) -> dict[str, Any]:
         """Return the job columns of an event that tells this row."""
@@ -64,6 +65,7 @@ class HandRow:
             "attempt": self.attempt,
             "token": self.token,
             "key": self.key,
+            "group": self.group,
             "to_state": str(self.state),
             "owner": self.owner,
             "held": self.held,

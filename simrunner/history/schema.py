@@ -29,6 +29,7 @@ VOCABULARIES = (
     "operation",
     "crash_point",
     "cohort",
+    "group",
     "from_state",
     "to_state",
     "owner",

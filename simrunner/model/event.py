@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 """Version of the event columns. A reader refuses a newer one."""
 
 KINDS = (
@@ -73,6 +73,7 @@ class Event(NamedTuple):
     attempt: int | None = None
     token: int | None = None
     key: int | None = None
+    group: str | None = None
     from_state: str | None = None
     to_state: str | None = None
     owner: str | None = None

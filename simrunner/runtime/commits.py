@@ -66,6 +66,7 @@ def job_columns(world: World, change: Change) -> dict[str, Any]:
         "attempt": row.attempts,
         "token": recorder.token(owner_row.token),
         "key": recorder.key(row.key),
+        "group": row.group,
         "to_state": change.new.state.value if change.new else None,
         "owner": owner_row.owner,
         "held": int(change.new.held) if change.new else None,

@@ -154,6 +154,8 @@ def test_a_folder_without_design_toml_is_told(here: Path) -> None:
             'ownership = "lease"\nremoves = ["fail"]',
             r"design.toml:4: removes: 'fail' is no inherited operation",
         ),
+        ('["claim-order"]', '["concurrency-limit"]', r"design.toml:6: concurrency-limit needs promises.concurrency_limit"),
+        ("[promises]", "[promises]\nconcurrency_limit = 2", r"design.toml:6: promises.concurrency_limit: nothing judges it; add"),
         (
             'ownership = "lease"',
             'ownership = "lease"\nworker.lost_commit = "hope"',

@@ -154,6 +154,28 @@ def test_a_batch_that_uses_up_the_attempts_ends_the_job(database: Database) -> N
     assert (queue.job("1")["state"], queue.job("3")["state"]) == ("failed", "ready")
 
 
+def test_no_more_of_a_group_are_claimed_than_may_run(database: Database) -> None:
+    queue = Queue(database, load_design("variants/limited-groups"))
+    assert [queue.claim(worker) for worker in "abcde"] == [["1"], ["2"], ["3"], ["4"], []]
+    assert queue.owns("complete", "b", "2")
+    assert queue.claim("b") == ["6"]
+
+
+@pytest.mark.parametrize(("name", "claimed"), [("variants/limited-groups", "4"), ("mutants/count-then-claim", "5")])
+def test_a_claim_counts_what_another_is_about_to_commit(database: Database, name: str, claimed: str) -> None:
+    """One of two odd jobs may still be claimed, and a transaction that is open has claimed it."""
+    queue = Queue(database, load_design(name))
+    assert [queue.claim("a"), queue.claim("b")] == [["1"], ["2"]]
+    other = queue.other_session()
+    tell(queue.connection, "BEGIN")
+    assert queue.claim("c") == ["3"]
+    tell(queue.connection, "SAVEPOINT here")
+    assert other.claim("d") == ["4"]
+    assert other.claim("e") == ([] if claimed == "4" else [claimed])
+    tell(queue.connection, "COMMIT")
+    assert queue.claim("f") == []
+
+
 def test_a_priority_is_a_head_start_of_ten_seconds(database: Database) -> None:
     queue = Queue(database, load_design("variants/ageing"))
     for job, ms in (("25", 9_999), ("26", 10_001)):

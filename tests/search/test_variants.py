@@ -59,6 +59,22 @@ def test_what_breaks_them_is_found(database: Database, tmp_path: Path, mutant: s
     assert done.verdict().root_cause == invariant == load_design(f"mutants/{mutant}").expects_root_cause
 
 
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("seed", [1, 2])
+def test_claims_that_hold_the_row_of_their_group_keep_its_limit(database: Database, tmp_path: Path, seed: int, mode: str) -> None:
+    done = run(database, tmp_path, request("limited-groups", "variants/limited-groups", seed=seed, mode=mode))
+    verdict = done.verdict()
+    assert verdict.verdict is Verdict.VALID
+    assert {row.name: row.opportunities for row in verdict.invariants}["concurrency-limit"] >= 24
+    assert {event.group for event in done.of("seed")} == {"even", "odd"}
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_a_limit_that_is_counted_and_then_used_is_exceeded(database: Database, tmp_path: Path, seed: int) -> None:
+    done = run(database, tmp_path, request("limited-groups", "mutants/count-then-claim", seed=seed))
+    assert done.verdict().root_cause == "concurrency-limit" == load_design("mutants/count-then-claim").expects_root_cause
+
+
 def test_an_invariant_that_is_not_promised_need_not_be_exercised(database: Database, tmp_path: Path) -> None:
     wanted = request("smoke", "variants/lock-only")
     assert "claim-durable" in wanted.workload.must_exercise

@@ -1,0 +1,16 @@
+SELECT id AS job,
+       NULL::text AS key,
+       group_name AS "group",
+       state,
+       claimed_by AS owner,
+       claim_token AS token,
+       attempts,
+       max_attempts,
+       available_at,
+       claimed_at,
+       lease_until,
+       completed_at,
+       priority,
+       created_at,
+       id
+FROM queue_jobs;
