@@ -34,7 +34,7 @@ def test_canonical_columns_come_first() -> None:
 def test_a_known_history() -> None:
     event = Event(1, "setup", kind="run", value="start", virtual_time=1_790_057_000_000_000)
     line = (
-        b'[1,"setup",null,null,null,null,null,null,"run"' + b",null" * 17 + b',"start"' + b",null" * 4 + b",1790057000000000]\n"
+        b'[1,"setup",null,null,null,null,null,null,"run"' + b",null" * 18 + b',"start"' + b",null" * 4 + b",1790057000000000]\n"
     )
     assert history_sha256([event]) == hashlib.sha256(line).hexdigest()
 

@@ -99,5 +99,5 @@ def _type(table: pa.Table, chance: Random) -> pa.Table:
 def _metadata(table: pa.Table, chance: Random) -> pa.Table:
     """Another version, or none."""
     return table.replace_schema_metadata(
-        chance.choice((None, {b"simrunner.events.schema": chance.choice((b"2", b"0", b"", b"x", b"\xff", b"9" * 5000))}))
+        chance.choice((None, {b"simrunner.events.schema": chance.choice((b"3", b"0", b"", b"x", b"\xff", b"9" * 5000))}))
     )
