@@ -47,7 +47,7 @@ _SERVER: Mapping[str, str] = {
     "unix_socket_permissions": "0700",
     # nothing acts on its own
     "autovacuum": "off",
-    "max_worker_processes": "0",
+    "max_worker_processes": "8",  # places for those of a spec that asks for parallel workers; no session of a run gets any
     "max_parallel_workers": "0",
     "max_logical_replication_workers": "0",
     "max_wal_senders": "0",

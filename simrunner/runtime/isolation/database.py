@@ -26,7 +26,14 @@ _REGRESSION = {
 }
 """What pg_isolation_regress sets, and so what PostgreSQL's expected output was made with."""
 _SUPERUSER = {"lc_messages": "C"}
-_EMBEDDED = {"deadlock_timeout": "1s", "plan_cache_mode": "auto", "synchronize_seqscans": "on"}
+_EMBEDDED = {
+    "deadlock_timeout": "1s",
+    "plan_cache_mode": "auto",
+    "synchronize_seqscans": "on",
+    "max_parallel_workers": "8",
+    "max_parallel_workers_per_gather": "2",
+    "max_parallel_maintenance_workers": "2",
+}
 """PostgreSQL's defaults, where the embedded server has others for the sake of reproducible runs."""
 
 
