@@ -10,7 +10,7 @@ import pytest
 from simrunner.config import load_workload
 from simrunner.model.tape import KILL, STEP
 from simrunner.search.shrinking import passes
-from simrunner.search.shrinking.case import Case, fewest_liveness_rounds, fitted_to, settings_for, size_of
+from simrunner.search.shrinking.case import Case, fewest_liveness_rounds, fitted_to, settings_for, size_of, with_deviations
 from simrunner.search.shrinking.tried import Tried
 from simrunner.strategies.deviating import HOLD, Deviation
 from tests.runtime.runs import script_file
@@ -50,6 +50,18 @@ def test_only_the_deviations_that_matter_are_left(needed: tuple[int, ...]) -> No
 def test_only_the_faults_that_matter_are_left() -> None:
     left = passes.drop_faults(WHOLE, DEEP, Asked(lambda case: KILLS[1] in case.faults))
     assert left.faults == (KILLS[1],)
+
+
+def test_faults_of_one_round_keep_their_order() -> None:
+    """Who is stopped first is not where the second fault was to strike him."""
+    lost, stopped = (
+        Deviation("terminate-backend", 2, 0, "worker-b", "after-commit"),
+        Deviation("pause", 2, 0, "worker-b", "after-commit"),
+    )
+    orders = (Deviation(STEP, 1, 2, "worker-b"), Deviation(HOLD, 2, 1, "worker-a"))
+    for faults in ((lost, stopped), (stopped, lost)):
+        case = with_deviations(WHOLE, (*faults, *reversed(orders)))
+        assert case.deviations == (orders[0], *faults, orders[1])
 
 
 def test_a_leap_lands_where_it_fails() -> None:

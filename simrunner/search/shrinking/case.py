@@ -117,8 +117,15 @@ def fitted_to(case: Case, size: Size, workload: Workload) -> Case:
 
 
 def with_deviations(case: Case, deviations: Iterable[Deviation]) -> Case:
-    """Return the case with other deviations, in the order in which they matter."""
-    return replace(case, deviations=tuple(sorted(deviations, key=lambda one: (one.round, one.place, one.kind, one.actor))))
+    """Return the case with other deviations, in the order in which they matter.
+
+    Faults of a round keep theirs: who is stopped at a place before another fault strikes him there is spared it until he goes on.
+    """
+    return replace(case, deviations=tuple(sorted(deviations, key=_place)))
+
+
+def _place(one: Deviation) -> tuple[int, int, str, str]:
+    return (one.round, one.place, "", "") if one.is_fault else (one.round, one.place, one.kind, one.actor)
 
 
 def _moved(deviation: Deviation, workers: Sequence[str], size: Size) -> Deviation:
