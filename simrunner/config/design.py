@@ -31,7 +31,7 @@ from simrunner.model.design import (
     WorkerCode,
 )
 from simrunner.model.job import JobState
-from simrunner.model.operations import OPERATIONS
+from simrunner.model.operations import OPERATIONS, WORKER_OPERATIONS
 
 REQUIRED = ("schema", "seed", "claim", "jobs", "eligible")
 """Operations without which nothing can be asked of a design."""
@@ -39,6 +39,7 @@ REQUIRED = ("schema", "seed", "claim", "jobs", "eligible")
 NEW, GONE = "new", "gone"
 """In [transitions]: the state before the row was inserted, and after it was deleted."""
 
+_CONNECTION = re.compile(r"[a-z][a-z0-9-]*")
 _ORDER = re.compile(r"(\w+)(?:\s+(asc|desc))?", re.IGNORECASE)
 
 
@@ -64,6 +65,7 @@ def load_design(name_or_path: str) -> Design:
     operations = {op: read_operation(sql, results.get(op, {})) for op, sql in layers.files.items()}
     _check_autocommit(layers.document, shape, operations)
     _check_worker(layers.document, shape, operations)
+    _check_connections(layers.document, shape, operations)
     return _design(name, file.parent, layers, shape, operations)
 
 
@@ -82,6 +84,7 @@ def _design(name: str, folder: Path, layers: Layers, shape: DesignFile, operatio
         autocommit=frozenset(shape.autocommit),
         session=SessionSettings(**structs.asdict(shape.session)),
         worker=WorkerCode(**structs.asdict(shape.worker)),
+        connections=shape.connections,
         operations=operations,
         transitions=_transitions(layers.document, shape),
         promises=_promises(layers.document, shape),
@@ -143,6 +146,29 @@ def _check_worker(document: Document, shape: DesignFile, operations: Mapping[str
     for name in ("heartbeat", "release"):
         if name not in operations:
             raise document.error(path, f"{'.'.join(path)}: 'release' needs {name}.sql, which the design does not have")
+
+
+def _check_connections(document: Document, shape: DesignFile, operations: Mapping[str, OperationSource]) -> None:
+    """What a worker does may run on another connection of it, each operation on one."""
+    of_workers = [name for name in operations if name in WORKER_OPERATIONS]
+    taken: dict[str, str] = {}
+    for connection, names in shape.connections.items():
+
+        def wrong(what: str, key: str = connection) -> InputError:
+            return document.error(("connections", key), f"connections.{key}: {what}")
+
+        if _CONNECTION.fullmatch(connection) is None:
+            raise wrong("a name is made of a-z, 0-9 and -, and begins with a letter")
+        if not names:
+            raise wrong("no operation runs on it; name one, or leave the connection out")
+        if shape.work_in_claim_transaction:
+            raise wrong("the work is done in the claim's transaction, which is on one connection")
+        for name in names:
+            if name not in of_workers:
+                raise wrong(f"{name!r} is no operation that a worker of this design takes; {suggestion(name, of_workers)}")
+            if name in taken:
+                raise wrong(f"{name} runs on the connection {taken[name]} already")
+            taken[name] = connection
 
 
 def _results(layers: Layers, shape: DesignFile) -> dict[str, dict[str, str]]:

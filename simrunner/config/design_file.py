@@ -96,6 +96,7 @@ class DesignFile(Struct, forbid_unknown_fields=True, frozen=True):
     autocommit: tuple[Name, ...] = ()
     session: SessionTable = SessionTable()
     worker: WorkerTable = WorkerTable()
+    connections: dict[str, tuple[Name, ...]] = field(default_factory=dict)
     results: dict[str, dict[str, Name]] = field(default_factory=dict)
     policies: PoliciesTable = PoliciesTable()
     effects: EffectsTable | None = None

@@ -74,6 +74,7 @@ class FaultEntry(Struct, forbid_unknown_fields=True, frozen=True):
     rounds: Rounds | None = None
     sqlstate: ErrorState | None = None
     ms: Difference | None = None
+    connection: Name | None = None
 
 
 class PolicyTable(Struct, forbid_unknown_fields=True, frozen=True):

@@ -19,6 +19,9 @@ ALWAYS = ("kind", "times", "round")
 PLACE = ("crash_point", "at", "actor")
 """Keys that say of whom, and where it stands. A fault that is about no actor strikes when one stands there."""
 
+CONNECTION = "connection"
+"""Key of those that strike one connection of a worker."""
+
 
 def parked_or_resting(lane: LaneView, spec: FaultSpec) -> bool:
     """Whether the actor has a process that stands still between two steps."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -186,9 +186,20 @@ class Design:
     """Operations that are sent without BEGIN and COMMIT: one statement, a transaction of its own. For membership tests only."""
     session: SessionSettings = SessionSettings()
     worker: WorkerCode = WorkerCode()
+    connections: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Further connections of a worker beside its first: name -> the operations that run on it."""
     allows_consequences: frozenset[str] = frozenset()
     """Mutants only: invariants that may be violated as a consequence."""
 
     def offers(self, operation: str) -> bool:
         """Whether the design has the operation's file."""
         return operation in self.operations
+
+    def connection_of(self, operation: str) -> int:
+        """On which of a worker's connections an operation runs; 0 is the first, which has no name."""
+        places = (place for place, operations in enumerate(self.connections.values(), 1) if operation in operations)
+        return next(places, 0) if self.connections else 0
+
+    def connection_name(self, place: int) -> str | None:
+        """Name of one of a worker's connections; None: the first."""
+        return (None, *self.connections)[place]

@@ -127,6 +127,9 @@ def is_offered(operation: str, offers: Container[str]) -> bool:
 FENCED_WRITES = ("complete", "fail", "release", "heartbeat")
 """Operations of an owner that must be refused once its ownership was ended by another."""
 
+WORKER_OPERATIONS = ("claim", "effect", *FENCED_WRITES)
+"""Operations of a worker: each may run on another connection than its first."""
+
 WORKER_CRASH_POINTS = (
     "before-claim",
     "after-claim-before-commit",

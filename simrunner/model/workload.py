@@ -76,6 +76,8 @@ class FaultSpec:
     """Of the error."""
     ms: int | None = None
     """By how many milliseconds a clock is ahead, or goes forward; below 0: behind, back."""
+    connection: str | None = None
+    """Which of a worker's connections it strikes, as the design names them; None: the first."""
 
 
 @dataclass(frozen=True, slots=True)

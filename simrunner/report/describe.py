@@ -62,6 +62,7 @@ def design_page(design: Design) -> Page:
             ("folder", design.folder),
             ("origin", design.origin),
             ("ownership", f"{design.ownership.value}, isolation {design.isolation}"),
+            *(("connection", f"{name}: {', '.join(operations)}") for name, operations in design.connections.items()),
             ("order", ", ".join(map(_column, promises.order)) or "none declared"),
             ("operations", ", ".join(design.operations)),
             ("promises", ", ".join(sorted(promises.invariants))),
@@ -104,8 +105,9 @@ def _fault(fault: FaultSpec) -> str:
     place = fault.crash_point or fault.at
     where = f" at {place}" if place else ""
     whom = f" of {fault.actor}" if fault.actor else ""
+    on = f" on its connection {fault.connection}" if fault.connection else ""
     lasts = f" for {fault.rounds} rounds" if fault.rounds else ""
-    return f"{fault.kind}{whom}{where}{lasts}" + (f", {fault.times} times" if fault.times > 1 else "")
+    return f"{fault.kind}{whom}{on}{where}{lasts}" + (f", {fault.times} times" if fault.times > 1 else "")
 
 
 def _column(column: OrderColumn) -> str:

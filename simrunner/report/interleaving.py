@@ -5,8 +5,9 @@ Rounds in which nothing changed are told in one line.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -28,9 +29,17 @@ ABSENCES = frozenset({"no-job-lost"})
 """Invariants that something missing at the end violates: the whole history is shown."""
 
 
+class _Names(NamedTuple):
+    """How jobs and sessions are named."""
+
+    context: Context
+    connections: Mapping[int | None, str]
+    """By session; none for one on an actor's first connection."""
+
+
 def interleaving(events: Sequence[Event], context: Context, finding: Finding) -> Iterator[RenderableType]:
     """Yield the table of a history up to a finding; of an absence, up to the end."""
-    actors = _actors(events)
+    actors, names = _actors(events), _Names(context, _connections(events))
     table = plain_table("step>", *actors)
     idle: list[int] = []
     absent = finding.invariant in ABSENCES
@@ -42,7 +51,7 @@ def interleaving(events: Sequence[Event], context: Context, finding: Finding) ->
             continue
         _tell_idle(table, idle, actors)
         _round_line(table, steps, round_ or 0, actors)
-        if _add_steps(table, steps, actors, context, last_seq):
+        if _add_steps(table, steps, actors, names, last_seq):
             break
     _tell_idle(table, idle, actors)
     if absent:
@@ -55,6 +64,11 @@ def _actors(events: Sequence[Event]) -> list[str]:
     started = dict.fromkeys(event.actor for event in events if event.kind == "process-start" and event.actor)
     busy = {event.actor for event in events if event.kind in ("sent", "fault")}
     return [actor for actor in (*started, SERVER) if actor in busy]
+
+
+def _connections(events: Sequence[Event]) -> Mapping[int | None, str]:
+    """Names of the connections that are not an actor's first, by the sessions on them."""
+    return {event.session: event.value for event in events if event.kind == "session-start" and event.value is not None}
 
 
 def _round_line(table: Table, steps: Sequence[Sequence[Event]], round_: int, actors: Sequence[str]) -> None:
@@ -70,10 +84,10 @@ def _tell_idle(table: Table, idle: list[int], actors: Sequence[str]) -> None:
         idle.clear()
 
 
-def _add_steps(table: Table, steps: Sequence[Sequence[Event]], actors: Sequence[str], context: Context, last_seq: int) -> bool:
+def _add_steps(table: Table, steps: Sequence[Sequence[Event]], actors: Sequence[str], names: _Names, last_seq: int) -> bool:
     """Add a line for each step. True: the last event of the finding was among them."""
     for step in steps:
-        shown = {actor: _cell([event for event in step if event.actor == actor], context, last_seq) for actor in actors}
+        shown = {actor: _cell([event for event in step if event.actor == actor], names, last_seq) for actor in actors}
         if any(cell.plain for cell in shown.values()):
             table.add_row(str(step[0].step), *(shown[actor] for actor in actors))
         if step[-1].seq >= last_seq:
@@ -81,11 +95,11 @@ def _add_steps(table: Table, steps: Sequence[Sequence[Event]], actors: Sequence[
     return False
 
 
-def _cell(events: Sequence[Event], context: Context, last_seq: int) -> Text:
+def _cell(events: Sequence[Event], names: _Names, last_seq: int) -> Text:
     """What one actor did in one step."""
     words = Text()
     for event in events:
-        part = _words(event, events, context)
+        part = _words(event, events, names)
         if part is not None:
             words.append(_between(words.plain, part.plain)).append_text(part)
         if event.seq == last_seq:
@@ -98,25 +112,26 @@ def _between(before: str, part: str) -> str:
     return "" if not before else " " if part.startswith(("->", "*")) else "; "
 
 
-def _words(event: Event, events: Sequence[Event], context: Context) -> Text | None:
-    """What is told of an event. BEGIN is not: nobody else can notice it."""
+def _words(event: Event, events: Sequence[Event], names: _Names) -> Text | None:
+    """What is told of an event, with the name of its connection. BEGIN is not: nobody else can notice it."""
+    on = f" on its connection {names.connections[event.session]}" if event.session in names.connections else ""
     if event.kind in ("sent", "freed") and event.value != "BEGIN":
-        return Text(_statement(event) + (" goes on" if event.kind == "freed" else ""))
+        return Text(_statement(event) + ("" if event.value in _CONTROL else on) + (" goes on" if event.kind == "freed" else ""))
     if event.kind == "blocked":
         return Text(f"BLOCKED by {event.blocked_by}", "bold yellow")
     if event.kind == "ok" and event.value not in _CONTROL:
-        return _result(event, events, context)
+        return _result(event, events, names.context)
     if event.kind == "failed":
         return Text(f"FAILED {event.sqlstate}", "bold red")
     if event.kind == "fault":
-        what = "KILLED" if event.value in (KILL, UNPLANNED) else (event.value or "").upper()
+        what = "KILLED" if event.value in (KILL, UNPLANNED) else (event.value or "").upper() + on
         return Text(f"{what} at {event.crash_point or 'once'}" if event.crash_point or what == "KILLED" else what, "bold red")
     if event.kind == "unknown":
         return Text("UNKNOWN", "bold yellow")
     if event.kind == "session-start":
-        return Text("opens another session")
+        return Text("opens another session" + on)
     if event.kind in _TRACES:
-        return Text(_trace(event, context), "bold")
+        return Text(_trace(event, names.context), "bold")
     return Text("works") if event.kind == "work-start" else None
 
 

@@ -8,7 +8,7 @@ from simrunner.runtime import clock
 from simrunner.runtime.client import Client
 from simrunner.runtime.libpq import quote
 from simrunner.runtime.messages import Action, Order, Returned
-from simrunner.runtime.session import StatementFailed, Subject, Transaction, Values
+from simrunner.runtime.session import Session, StatementFailed, Subject, Transaction, Values
 
 BUILT = ("candidates", "count", "explain", "lock-table")
 """Actions whose statement simrunner builds from the design's own files."""
@@ -107,18 +107,19 @@ def _run_in_claim(
 
 
 def _run(client: Client, operation: str, source: OperationSource, values: Values, subject: Subject) -> tuple[Returned, ...]:
-    """Run an operation in the open transaction, or in one of its own."""
-    if client.open_operation is None:
-        with client.session.transaction(operation, subject) as transaction:
-            return transaction.run(source, _at(client, values))
+    """Run an operation in the open transaction, or in one of its own; on another connection always in one of its own."""
+    session = client.session_of(operation)
+    if client.open_operation is None or session is not client.session:
+        with session.transaction(operation, subject) as transaction:
+            return transaction.run(source, _at(session, values))
     if operation not in READS or client.open_operation == "session":
         client.open_operation = operation
-    return Transaction(client.session, operation, subject).run(source, _at(client, values))
+    return Transaction(session, operation, subject).run(source, _at(session, values))
 
 
-def _at(client: Client, values: Values) -> Values:
+def _at(session: Session, values: Values) -> Values:
     """The values for a transaction that has begun: candidates are those of its time."""
-    return {**values, "as_of": clock.literal(client.session.began_us)}
+    return {**values, "as_of": clock.literal(session.began_us)}
 
 
 def _subject(client: Client, action: Action) -> Subject:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from simrunner.model.view import LaneState
 from simrunner.model.workload import Workload
+from simrunner.runtime import sessions
 from simrunner.runtime.messages import ROUND, Enqueue, Intent, Order, Write
 from simrunner.runtime.world import Lane, World
 
@@ -29,8 +30,7 @@ def start(world: World, lanes: Iterable[Lane]) -> None:
         lane.incarnation += 1
         lane.process = one = world.cast()
         lane.role = world.role(lane)
-        world.sessions_used += 1
-        lane.session, lane.backend_pid, lane.begun = world.sessions_used, one.backend_pid, 0
+        sessions.begin(world, lane.connection, one.backends[0])
         lane.intent, lane.state = Intent(ROUND), LaneState.RESTING
         world.recorder.event("process-start", **lane.who(), value=lane.program)
 

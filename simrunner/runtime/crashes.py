@@ -7,7 +7,7 @@ leaves an orphan session instead, which stays a waiter.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import monotonic
 
@@ -18,11 +18,11 @@ from simrunner.model.view import LaneState
 from simrunner.runtime import process, sessions, stepping, waiting
 from simrunner.runtime.messages import Returned, Write
 from simrunner.runtime.process import Process
-from simrunner.runtime.world import Ghost, Lane, World
+from simrunner.runtime.world import Connection, Ghost, Lane, World
 
 
 def kill(world: World, lane: Lane, label: str | None) -> None:
-    """SIGKILL an actor by decision; returns when its backend has gone."""
+    """SIGKILL an actor by decision; returns when its backends have gone."""
     value = UNPLANNED if label == UNPLANNED else "kill"
     point = label if label in CRASH_POINTS else lane.intent.crash_point if lane.intent else None
     world.recorder.event("fault", **lane.who(), value=value, crash_point=point)
@@ -47,42 +47,47 @@ def has_left(world: World, remains: Lane) -> bool:
 
     Such a backend cannot notice that its client has gone. Raises ServerError if it neither waits nor leaves.
     """
+    on = remains.connection
     deadline = monotonic() + LIMITS.backend_gone_seconds
-    while not sessions.is_gone(world, remains.backend_pid):
+    while not sessions.is_gone(world, on.backend_pid):
         if waiting.is_held_up(world, remains):
             return False
         if monotonic() > deadline:
-            raise sessions.does_not_leave(remains)
-    sessions.record_ended(world, remains)
+            raise sessions.does_not_leave(remains, on)
+    sessions.record_ended(world, remains, on)
     return True
 
 
-def record_death(world: World, lane: Lane, ended: str) -> Lane:
-    """Record that an actor's process has ended and clear its lane. Returns a copy of what it was: its session may outlive it."""
+def record_death(world: World, lane: Lane, ended: str) -> list[Lane]:
+    """Record that an actor's process has ended and clear its lane. Returns a copy of what it was for each of its sessions.
+
+    They may outlive it.
+    """
     stepping.outcome_unknown(world, lane)
     world.recorder.event("process-end", **lane.who(), value=ended)
     _leave_ghost(world, lane)
-    remains = replace(lane)
+    remains = [replace(lane, connections=[on]) for on in lane.connections if on.backend_pid]
     lane.process, lane.intent, lane.deferred, lane.pending, lane.order = None, None, (), None, None
-    lane.state, lane.held = LaneState.DEAD, {}
-    lane.backend_pid, lane.session, lane.blockers, lane.losing = 0, None, (), False
-    lane.end_transaction()
+    lane.state, lane.held, lane.blockers = LaneState.DEAD, {}, ()
+    lane.connection = Connection()
+    lane.connections = [lane.connection]
     return remains
 
 
 def bury(world: World, lane: Lane, end: Callable[[Process], str]) -> None:
-    """End an actor's process in a way that says how it ended, and record its death; returns when its backend has gone."""
+    """End an actor's process in a way that says how it ended, and record its death; returns when its backends have gone."""
     if lane.process is not None:
         ended = end(lane.process)
         lane.process.gate.close()
         let_leave(world, record_death(world, lane, ended))
 
 
-def let_leave(world: World, remains: Lane) -> None:
-    """Let a dead actor's backend leave; while its statement waits for a lock it stays, as an orphan."""
-    if remains.backend_pid and not has_left(world, remains):
-        remains.process = None
-        world.orphans.append(remains)
+def let_leave(world: World, remains: Sequence[Lane]) -> None:
+    """Let a dead actor's backends leave; one whose statement waits for a lock stays, as an orphan."""
+    for session in remains:
+        if not has_left(world, session):
+            session.process = None
+            world.orphans.append(session)
 
 
 def _leave_ghost(world: World, lane: Lane) -> None:

@@ -99,10 +99,10 @@ class ActorGate:
     happen, so schedules that differ in them alone are one; that step stands at the first crash point of them all.
     """
 
-    def __init__(self, end: socket.socket, backend_pid: int, *, coalesce: bool = False) -> None:
+    def __init__(self, end: socket.socket, backends: tuple[int, ...], *, coalesce: bool = False) -> None:
         self._end = end
-        self.backend_pid = backend_pid
-        """Of the session that the actor uses now."""
+        self.backends = backends
+        """Of the sessions that the actor has now."""
         self._coalesce = coalesce
         self._deferred: list[Intent] = []
         self._outcomes: list[Outcome] = []
@@ -126,7 +126,7 @@ class ActorGate:
         if points:
             intent = replace(intent, crash_point=points[0])
         waits = not self.free or (intent.crash_point is not None and intent.crash_point == self.stop_at)
-        report = Report(tuple(self._outcomes), intent, waits, self.backend_pid, tuple(self._deferred))
+        report = Report(tuple(self._outcomes), intent, waits, self.backends, tuple(self._deferred))
         self._outcomes, self._deferred = [], []
         packet = self._exchange(encode(report), waits)
         if packet is not None:

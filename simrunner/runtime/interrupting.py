@@ -4,24 +4,28 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
-from simrunner.model.tape import LOCK_TIMEOUT, LOSE_ACK, LOSE_COMMIT, Decision
+from simrunner.model.tape import ERROR_AT, LOCK_TIMEOUT, LOSE_ACK, LOSE_COMMIT, Decision
 from simrunner.runtime import bystander, crashes, process, sessions, steps, waiting, waking
 from simrunner.runtime.messages import Trouble
 from simrunner.runtime.trouble import HOLD
 from simrunner.runtime.waiting import Waited
-from simrunner.runtime.world import Lane, World
+from simrunner.runtime.world import Connection, Lane, World
 
 
 def terminate_backend(world: World, decision: Decision) -> None:
-    """End an actor's session; the actor notices at its next statement. Its locks are free when this returns."""
+    """End an actor's session, on its first connection or a named one. The actor notices at its next statement there.
+
+    The session's locks are free when this returns.
+    """
     lane = world.lane(decision.actor or "")
-    if not lane.backend_pid:
+    on = next((one for one in lane.connections if one.name == decision.detail), None)
+    if on is None or not on.backend_pid:
         return
-    waiters = waking.hold(world, lane.backend_pid)
-    record(world, lane, decision)
-    lane.losing = True
-    world.observer.terminate(lane.backend_pid)
-    sessions.lose(world, lane)
+    waiters = waking.hold(world, lane)
+    record(world, lane, decision, on)
+    on.losing = True
+    world.observer.terminate(on.backend_pid)
+    sessions.lose(world, lane, on)
     waking.release(world, waiters)
 
 
@@ -29,7 +33,8 @@ def spoil(world: World, decision: Decision) -> None:
     """Let an actor take its step, and the fault strike in it."""
     lane = world.lane(decision.actor or "")
     record(world, lane, decision)
-    lane.losing = decision.kind in (LOSE_COMMIT, LOSE_ACK) and bool(lane.backend_pid)
+    on = lane.connection
+    on.losing = decision.kind in (LOSE_COMMIT, LOSE_ACK) and bool(on.backend_pid)
     job = lane.intent.job if lane.intent is not None and decision.kind == LOCK_TIMEOUT else None
     with nullcontext() if job is None else bystander.locking(world, job):
         steps.take(world, lane, Trouble(decision.kind, decision.detail))
@@ -44,8 +49,8 @@ def kill_in_statement(world: World, decision: Decision) -> None:
     intent = lane.intent
     if intent is None or lane.process is None:
         return
-    waiters = waking.hold(world, lane.backend_pid)
-    remains: Lane | None = None
+    waiters = waking.hold(world, lane)
+    remains: list[Lane] | None = None
     with bystander.holding(world) as holder:
         steps.begin(world, lane, intent, Trouble(HOLD))
         report = waiting.outcome(world, lane, holder)
@@ -55,7 +60,8 @@ def kill_in_statement(world: World, decision: Decision) -> None:
             lane.process.gate.close()
             remains = crashes.record_death(world, lane, ended)
             if world.design.session.looks_for_client:
-                sessions.wait_until_gone(world, remains)
+                for session in remains:
+                    sessions.wait_until_gone(world, session, session.connection)
     if remains is None:
         steps.end(world, lane, intent, report)
     else:
@@ -63,8 +69,9 @@ def kill_in_statement(world: World, decision: Decision) -> None:
     waking.release(world, waiters)
 
 
-def record(world: World, lane: Lane, decision: Decision) -> None:
-    """Record that a fault strikes an actor where it stands."""
+def record(world: World, lane: Lane, decision: Decision, on: Connection | None = None) -> None:
+    """Record that a fault strikes an actor where it stands; `on` is the connection that it strikes, if not that of the step."""
     standing = lane.intent or lane.pending
     point = standing.crash_point if standing else None
-    world.recorder.event("fault", **lane.who(), value=decision.kind, crash_point=point, sqlstate=decision.detail)
+    sqlstate = decision.detail if decision.kind == ERROR_AT else None
+    world.recorder.event("fault", **lane.who(on), value=decision.kind, crash_point=point, sqlstate=sqlstate)

@@ -33,6 +33,8 @@ class Intent(Struct, array_like=True, frozen=True):
     """A claim's first statement: the observer reads its candidates first."""
     ends: bool = False
     """It ends a transaction, so committed truth may change and waiters may wake."""
+    connection: int = 0
+    """On which of the actor's connections; local actions are on the first."""
 
     @property
     def coalesces(self) -> bool:
@@ -76,7 +78,8 @@ class Report(Struct, array_like=True, frozen=True):
     intent: Intent
     waits: bool = True
     """False: told in passing, in a concurrent round; the actor does not wait for a Go."""
-    backend_pid: int = 0
+    backends: tuple[int, ...] = ()
+    """Of the actor's connections: the first is the one on which everything runs that has no other."""
     deferred: tuple[Intent, ...] = ()
     """What happens with the next step, before it, where steps are coalesced."""
 

@@ -174,8 +174,9 @@ def _end_all(world: World) -> None:
             lane.process = None
     waking.go_on_all(world, left)
     deadline = monotonic() + LIMITS.interrupt_seconds
+    backends = [on.backend_pid for lane in left for on in lane.connections]
     with suppress(ServerError):  # the server itself may be gone; the first failure is the one to tell
-        for lane in left:  # one whose statement waits for a lock cannot notice that its client has gone
-            world.observer.terminate(lane.backend_pid)
-        while any(world.observer.is_alive(lane.backend_pid) for lane in left) and monotonic() < deadline:
+        for pid in backends:  # one whose statement waits for a lock cannot notice that its client has gone
+            world.observer.terminate(pid)
+        while any(world.observer.is_alive(pid) for pid in backends) and monotonic() < deadline:
             continue

@@ -60,7 +60,7 @@ def end(world: World) -> None:
     world.recorder.round = None
     for lane in world.lanes:
         if lane.process is not None:
-            one = lane.process._replace(backend_pid=lane.backend_pid)
+            one = lane.process._replace(backends=tuple(on.backend_pid for on in lane.connections))
             world.recorder.event("process-end", **lane.who(), value=world.dismiss(one))
             lane.process = None
 

@@ -34,7 +34,7 @@ from simrunner.runtime.gate import ActorGate, Gate, Terminated
 from simrunner.runtime.holding import ENDING
 from simrunner.runtime.messages import BARRIER, EXIT, ROUND, Intent, Order, Role
 from simrunner.runtime.processors import Gathering
-from simrunner.runtime.programs import perform, program_of
+from simrunner.runtime.programs import OF_WORKERS, perform, program_of
 from simrunner.runtime.session import Session
 
 _PR_SET_PDEATHSIG = 1
@@ -67,8 +67,8 @@ class Process(NamedTuple):
     started: int
     """Start time in clock ticks since boot: tells this process from a later one with the same pid."""
     gate: Gate
-    backend_pid: int = 0
-    """Of its connection; 0: it has not reported yet that it is connected."""
+    backends: tuple[int, ...] = ()
+    """Of its connections, 0 for one whose session has ended; none: it has not reported yet that it is connected."""
 
 
 def kill(process: Process) -> str:
@@ -237,54 +237,62 @@ def live(spec: HandSpec, end: socket.socket) -> None:
 
 
 class _Sessions:
-    """The sessions of a process, one after another: the next is opened when one has ended."""
+    """The sessions of a process, on each of its connections one after another: the next is opened when one has ended.
+
+    It has one connection, and with the role of a worker also those that the design names.
+    """
 
     def __init__(self, spec: HandSpec, connection: PGconn, end: socket.socket) -> None:
         self._spec = spec
-        self._connection = connection
+        self._connections = [connection]
         self._used = 0
-        self.gate = ActorGate(end, connection.backend_pid, coalesce=spec.coalesce)
+        self.gate = ActorGate(end, (connection.backend_pid,), coalesce=spec.coalesce)
 
-    def first(self, role: Role) -> Session:
-        """The present session, in a role; another if it has ended. Raises ServerError."""
+    def first(self, role: Role) -> list[Session]:
+        """The present session, in a role, or another if it has ended; and one on each further connection. Raises ServerError."""
         self._used = 0
-        return self._prepared(role) or self.next(role)
+        further = len(self._spec.design.connections) if role.program in OF_WORKERS else 0
+        return [self._prepared(role, 0) or self.next(role, 0), *(self.next(role, 1 + place) for place in range(further))]
 
-    def next(self, role: Role) -> Session:
-        """Another session in the same role. Raises ServerError."""
-        self._connection.finish()
-        self._connection = libpq.connect(self._spec.conninfo)
-        self.gate.backend_pid = self._connection.backend_pid
+    def next(self, role: Role, place: int) -> Session:
+        """Another session in the same role, on one of its connections. Raises ServerError."""
+        for ended in self._connections[place : place + 1]:
+            ended.finish()
+        connection = libpq.connect(self._spec.conninfo)
+        self._connections[place : place + 1] = [connection]
+        self.gate.backends = tuple(one.backend_pid for one in self._connections)
         if self._spec.gathering is not None:
-            self._spec.gathering.join(self._connection.backend_pid)
-        session = self._prepared(role)
+            self._spec.gathering.join(connection.backend_pid)
+        session = self._prepared(role, place)
         if session is None:
             raise ServerError(f"the session of {role.name} has ended as soon as it began")
         return session
 
-    def _prepared(self, role: Role) -> Session | None:
-        """Prepare the session. Each has random functions of its own. None: it has ended."""
+    def _prepared(self, role: Role, place: int) -> Session | None:
+        """Prepare a session. Each has random functions of its own. None: it has ended."""
         self._used += 1
         name = f"session/{role.name}" + (f"/{self._used}" if self._used > 1 else "")
         seed = clock.set_seed(stream_of(role.seed, name).random())
-        settings = [seed, f"SET application_name = {libpq.literal(f'simrunner:{role.actor}')}"]
+        who = "/".join((role.actor, *filter(None, [self._spec.design.connection_name(place)])))
+        settings = [seed, f"SET application_name = {libpq.literal(f'simrunner:{who}')}"]
         session = self._spec.design.session
         if session.looks_for_client:
             settings.append(f"SET client_connection_check_interval = {session.client_connection_check_interval_ms}")
         if not session.commits_survive:
             settings.append("SET synchronous_commit = off")
-        reply = libpq.run(self._connection, "; ".join(settings))
+        reply = libpq.run(self._connections[place], "; ".join(settings))
         if reply.ended:
             return None
         libpq.expect(reply, f"preparing the session of {role.name}")
-        counts = self._spec.workload.counts_buffers
-        return Session(self._connection, self.gate, self._spec.design, self._spec.superuser, counts_buffers=counts)
+        spec, counts = self._spec, self._spec.workload.counts_buffers
+        return Session(self._connections[place], self.gate, spec.design, spec.superuser, counts_buffers=counts, place=place)
 
 
 def _play(spec: HandSpec, sessions: _Sessions, order: Order, role: Role) -> Order:
     """Play a role until the first order of the next one comes, and return that."""
     gate = sessions.gate
-    client = Client(sessions.first(role), spec.design, spec.workload, role.identity, role.name, lambda: sessions.next(role))
+    first = sessions.first(role)
+    client = Client(first, spec.design, spec.workload, role.identity, role.name, lambda place: sessions.next(role, place))
     program, rest_point = program_of(role.program, spec.design)
     while True:
         acted = _takes_part(spec, gate, order) and perform(client, program, order)

@@ -103,6 +103,9 @@ PROGRAMS: dict[str, tuple[Program, str | None]] = {
 }
 """Program of each kind of actor, and the crash point at which it stands when its opportunity is used up."""
 
+OF_WORKERS = ("worker", "session", "ghost")
+"""Programs that run operations of a worker: such an actor has all the connections that the design names."""
+
 
 def program_of(kind: str, design: Design) -> tuple[Program, str | None]:
     """Return the program of a kind of actor and its last crash point.
@@ -124,8 +127,8 @@ def perform(client: Client, program: Program, order: Order) -> bool:
         return program(client, order)
     except StatementFailed:
         return False
-    except ConnectionLost:
-        client.reconnect()
+    except ConnectionLost as lost:
+        client.reconnect(lost)
         return False
     except Terminated:
         _give_back(client)
@@ -146,7 +149,7 @@ def _release(client: Client, subject: Subject) -> None:
 
 def _claim(client: Client) -> tuple[Returned, ...]:
     token = client.next_token()
-    with client.session.transaction("claim", Subject(token=token), "before-claim") as transaction:
+    with client.session_of("claim").transaction("claim", Subject(token=token), "before-claim") as transaction:
         claimed = transaction.run(client.design.operations["claim"], _claim_values(client, token))
         if claimed:
             transaction.commit_point = "after-claim-before-commit"
@@ -199,11 +202,11 @@ def _write(
         return
     while True:
         try:
-            with client.session.transaction(operation, subject, before) as transaction:
+            with client.session_of(operation).transaction(operation, subject, before) as transaction:
                 transaction.run(client.design.operations[operation], _write_values(client, subject, worker_id))
                 transaction.commit_point = before_commit
         except ConnectionLost as lost:
-            client.reconnect()
+            client.reconnect(lost)
             if isinstance(lost, CommitLost) and client.design.worker.lost_commit is LostCommit.TAKE_FOR_DONE:
                 return
         else:

@@ -83,22 +83,23 @@ def _gather(world: World, race: Race) -> bool:
         stop = race.stops[lane.actor]
         lane.order = Order(race.number, barrier=race.barrier, stop_at=stop.spec.crash_point if stop else None)
         _open(lane, Go(world.recorder.now_us, order=lane.hand_over(lane.order)))
-    ready = [lane for lane in race.workers if _is_ready(race, lane)]
+    ready = [lane for lane in race.workers if _is_ready(world, race, lane)]
     if len(ready) == len(race.workers):
         return True
     for lane in ready:
         _open(lane, Go(world.recorder.now_us, order=Order(race.number)))
-        _is_ready(race, lane)
+        _is_ready(world, race, lane)
     return False
 
 
-def _is_ready(race: Race, lane: Lane) -> bool:
+def _is_ready(world: World, race: Race, lane: Lane) -> bool:
     if lane.process is None or not lane.process.gate.wait(LIMITS.step_seconds * 1000):
         raise StepStuck(f"{lane.actor} did not get ready for round {race.number} within {LIMITS.step_seconds:.0f} s")
     report = lane.process.gate.receive()
     if report is None:
         race.told.append((lane, process.reap(lane.process)))
         return False
+    stepping.note_sessions(world, lane, report)
     lane.intent = report.intent
     return report.intent.label in (BARRIER, ROUND)
 
@@ -167,7 +168,9 @@ def _free_stuck(race: Race) -> None:
 def _record(world: World, race: Race) -> None:
     for lane, told in race.told:
         if isinstance(told, str):
-            sessions.wait_until_gone(world, lane)
+            for on in lane.connections:
+                if on.backend_pid:
+                    sessions.wait_until_gone(world, lane, on)
     commits.read_new(world)
     for lane, told in race.told:
         if isinstance(told, Report):
@@ -192,8 +195,8 @@ def _record_end(world: World, race: Race, lane: Lane, ended: str) -> None:
     world.recorder.event("fault", **lane.who(), value=value, crash_point=point if planned else None)
     if lane.process is not None:
         lane.process.gate.close()
-    key = (lane.backend_pid, lane.begun)
-    remains = crashes.record_death(world, lane, ended)
-    sessions.record_gone(world, remains)
-    commits.record_until(world, key)
-    world.transactions.pop(key, None)
+    for remains in crashes.record_death(world, lane, ended):
+        on = remains.connection
+        sessions.record_gone(world, remains, on)
+        commits.record_until(world, on.key)
+        world.transactions.pop(on.key, None)

@@ -111,7 +111,7 @@ def _write(world: World, step: ScriptStep) -> Write | None:
 def _release(world: World) -> None:
     """Roll back what is still open, so that everybody who waits goes on."""
     for lane in world.lanes:
-        if lane.state is LaneState.RESTING and lane.txn is not None:
+        if lane.state is LaneState.RESTING and any(on.txn is not None for on in lane.connections):
             lane.order = Order(len(world.workload.script), action=Action("rollback"))
             lane.state = LaneState.PARKED
             rounds.play(world, may_stay_blocked=True)

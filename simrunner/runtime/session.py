@@ -84,6 +84,7 @@ class Transaction:
             *self.subject,
             probes=self.operation == "claim" and number == 1,
             ends=bool(self._alone_at),
+            connection=self._session.place,
         )
         reply = self._session.statement(intent, statement, values, source.results if last else {})
         if reply.sqlstate is not None:
@@ -92,11 +93,19 @@ class Transaction:
 
 
 class Session:
-    """An actor's connection behind its gate."""
+    """One of an actor's connections behind its gate; `place` says which, 0 is the first."""
 
     def __init__(
-        self, connection: PGconn, gate: ActorGate, design: Design, superuser: bool, *, counts_buffers: bool = False
+        self,
+        connection: PGconn,
+        gate: ActorGate,
+        design: Design,
+        superuser: bool,
+        *,
+        counts_buffers: bool = False,
+        place: int = 0,
     ) -> None:
+        self.place = place
         self._connection = connection
         self._gate = gate
         self._isolation = design.isolation
@@ -144,7 +153,7 @@ class Session:
 
     def begin(self, operation: str, subject: Subject, before: str | None = None, isolation: str | None = None) -> None:
         """Park, then begin a transaction, at the design's isolation level unless another is named."""
-        intent = Intent(f"{operation}:BEGIN", operation, "BEGIN", before, *subject)
+        intent = Intent(f"{operation}:BEGIN", operation, "BEGIN", before, *subject, connection=self.place)
         level = isolation or self._isolation
         self._keeps_snapshot = level != "read committed"
         begin = f"BEGIN ISOLATION LEVEL {level.upper()}"
@@ -155,7 +164,7 @@ class Session:
 
     def end(self, verb: str, operation: str, subject: Subject, crash_point: str | None = None) -> None:
         """Park, then COMMIT or ROLLBACK. Raises StatementFailed if it did not commit."""
-        intent = Intent(f"{operation}:{verb}", operation, verb, crash_point, *subject, ends=True)
+        intent = Intent(f"{operation}:{verb}", operation, verb, crash_point, *subject, ends=True, connection=self.place)
         go = self._park(intent)
         if go.trouble is not None and go.trouble.kind == IDLE_TIMEOUT:
             libpq.run(self._connection, "SET idle_in_transaction_session_timeout = '1ms'")
@@ -244,11 +253,15 @@ class Session:
         outcome = Outcome(intent, reply.sqlstate, reply.message, reply.affected, returned, elapsed, reply.ended, buffers)
         self._gate.finish(outcome)
         if reply.ended:
-            raise (CommitLost if intent.statement == "COMMIT" else ConnectionLost)(reply.message)
+            raise (CommitLost if intent.statement == "COMMIT" else ConnectionLost)(reply.message, self.place)
 
 
 class ConnectionLost(Exception):
-    """The session has ended under a statement: whether that happened is not known."""
+    """A session has ended under a statement: whether that happened is not known. `place` is that of its connection."""
+
+    def __init__(self, message: str, place: int) -> None:
+        self.place = place
+        super().__init__(message)
 
 
 class CommitLost(ConnectionLost):

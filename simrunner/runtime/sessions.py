@@ -1,4 +1,4 @@
-"""The session of an actor in the database: how it ends, and the next one of a process that outlived it.
+"""The sessions of an actor in the database: how one ends, and the next one of a process that outlived it.
 
 A session has ended once its backend has left pg_stat_activity: until then it holds its locks. What its last statement did is then
 certain, and is read from committed truth.
@@ -12,7 +12,8 @@ from simrunner.errors import ServerError
 from simrunner.limits import LIMITS
 from simrunner.model.tape import UNPLANNED_LOSS
 from simrunner.runtime import commits, process
-from simrunner.runtime.world import Lane, World
+from simrunner.runtime.process import Process
+from simrunner.runtime.world import Connection, Lane, World
 
 _LOOK_MS = 1.0
 """A backend of this machine is waited for so long before it is asked what it waits for."""
@@ -25,67 +26,81 @@ def is_gone(world: World, backend_pid: int) -> bool:
     return not world.observer.is_alive(backend_pid)
 
 
-def wait_until_gone(world: World, remains: Lane) -> None:
+def wait_until_gone(world: World, lane: Lane, on: Connection) -> None:
     """Return when a backend has left pg_stat_activity. Raises ServerError if it does not."""
     deadline = monotonic() + LIMITS.backend_gone_seconds
-    while not is_gone(world, remains.backend_pid):
+    while not is_gone(world, on.backend_pid):
         if monotonic() > deadline:
-            raise does_not_leave(remains)
+            raise does_not_leave(lane, on)
 
 
-def record_gone(world: World, remains: Lane) -> None:
+def record_gone(world: World, lane: Lane, on: Connection) -> None:
     """Record that a session has ended, and with it the transaction that it left open."""
-    world.recorder.event("backend-gone", **{**remains.who(), "os_pid": None})
+    world.recorder.event("backend-gone", **{**lane.who(on), "os_pid": None})
 
 
-def record_ended(world: World, remains: Lane) -> None:
+def record_ended(world: World, lane: Lane, on: Connection) -> None:
     """Record that a session has ended and what it committed last."""
-    key = (remains.backend_pid, remains.begun)
-    record_gone(world, remains)
-    if remains.order is not None and remains.order.barrier is not None:
-        commits.record_until(world, key)
+    record_gone(world, lane, on)
+    if lane.order is not None and lane.order.barrier is not None:
+        commits.record_until(world, on.key)
     else:
         commits.record_new(world)
-    world.transactions.pop(key, None)
+    world.transactions.pop(on.key, None)
 
 
-def does_not_leave(remains: Lane) -> ServerError:
+def does_not_leave(lane: Lane, on: Connection) -> ServerError:
     """The error of a backend that neither waits for a lock nor leaves."""
+    seconds = f"{LIMITS.backend_gone_seconds:g} s"
     return ServerError(
-        f"backend {remains.backend_pid} of {remains.actor} neither left within {LIMITS.backend_gone_seconds:g} s nor waits for a"
-        " lock; it may hold locks. The machine is overloaded or the backend is held by something else: end that and run again"
+        f"backend {on.backend_pid} of {lane.actor}{_named(on)} neither left within {seconds} nor waits for a lock; it may hold"
+        " locks. The machine is overloaded or the backend is held by something else: end that and run again"
     )
 
 
-def lose(world: World, lane: Lane) -> None:
-    """Wait until the session of a living actor has ended, and record it, unless a decision had ended it."""
-    if lane.backend_pid:
-        if not lane.losing:
+def lose(world: World, lane: Lane, on: Connection) -> None:
+    """Wait until a session of a living actor has ended, and record it, unless a decision had ended it."""
+    if on.backend_pid:
+        if not on.losing:
             world.is_deterministic = False
-            world.recorder.event("fault", **lane.who(), value=UNPLANNED_LOSS)
-        wait_until_gone(world, lane)
-        record_ended(world, lane)
-        _clear(lane)
+            world.recorder.event("fault", **lane.who(on), value=UNPLANNED_LOSS)
+        wait_until_gone(world, lane, on)
+        record_ended(world, lane, on)
+        _clear(on)
 
 
 def forget(world: World, lane: Lane) -> None:
-    """Record the end of a session with which its server has ended."""
-    if lane.backend_pid:
-        record_gone(world, lane)
-        world.transactions.pop((lane.backend_pid, lane.begun), None)
-        _clear(lane)
+    """Record the end of the sessions with which their server has ended."""
+    for on in lane.connections:
+        if on.backend_pid:
+            record_gone(world, lane, on)
+            world.transactions.pop(on.key, None)
+            _clear(on)
 
 
-def begin_next(world: World, lane: Lane, backend_pid: int) -> None:
-    """Record the session with which an actor goes on."""
-    lose(world, lane)
+def begin_next(world: World, lane: Lane, one: Process, backends: tuple[int, ...]) -> None:
+    """Record the sessions with which an actor goes on: those of `backends` that are not its process's known ones."""
+    for place, backend_pid in enumerate(backends):
+        if place == len(lane.connections):
+            lane.connections.append(Connection(world.design.connection_name(place)))
+        if one.backends[place : place + 1] != (backend_pid,):
+            on = lane.connections[place]
+            lose(world, lane, on)
+            begin(world, on, backend_pid)
+            world.recorder.event("session-start", **lane.who(on), value=on.name)
+    lane.process = one._replace(backends=backends)
+
+
+def begin(world: World, on: Connection, backend_pid: int) -> None:
+    """Let a connection have a new session."""
     world.sessions_used += 1
-    lane.session, lane.backend_pid, lane.begun = world.sessions_used, backend_pid, 0
-    if lane.process is not None:
-        lane.process = lane.process._replace(backend_pid=backend_pid)
-    world.recorder.event("session-start", **lane.who())
+    on.session, on.backend_pid, on.begun = world.sessions_used, backend_pid, 0
 
 
-def _clear(lane: Lane) -> None:
-    lane.backend_pid, lane.begun, lane.losing = 0, 0, False
-    lane.end_transaction()
+def _named(on: Connection) -> str:
+    return "" if on.name is None else f" (connection {on.name})"
+
+
+def _clear(on: Connection) -> None:
+    on.backend_pid, on.begun, on.losing = 0, 0, False
+    on.end_transaction()

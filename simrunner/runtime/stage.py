@@ -50,7 +50,7 @@ class Stage:
         self._gathering = None if concurrent else Gathering(database.cluster)
         self.is_used = False
         """A run has begun since the first state or the last reset."""
-        self._keep = keep and not _leaves_locks(design)
+        self._keep = keep and not design.connections and not _leaves_locks(design)
         self._idle: list[Process] = []
         self._emptier: Emptier | None = None
         self._has_crashed = False
@@ -138,12 +138,12 @@ class Stage:
                 self._idle.append(self._arrived())
         one = self._idle.pop() if self._idle else self._arrived()
         if self._gathering is not None:
-            self._gathering.join(one.pid, one.backend_pid)
+            self._gathering.join(one.pid, *one.backends)
         return one
 
     def dismiss(self, one: Process) -> str:
         """Take a process back that rests between two rounds. Returns how it ended, as the history tells it."""
-        if self._keep and one.backend_pid:
+        if self._keep and all(one.backends):
             self._idle.append(one)
             return "exit"
         return process.dismiss(one)
@@ -198,7 +198,7 @@ class Stage:
         report = one.gate.receive()
         if report is None:
             raise ServerError(f"an actor ended before it was connected ({process.reap(one)}); its reason stands above")
-        return one._replace(backend_pid=report.backend_pid)
+        return one._replace(backends=report.backends)
 
 
 _SESSION_LOCK = re.compile(r"\bpg_(try_)?advisory_lock(_shared)?\b", re.IGNORECASE)

@@ -13,7 +13,7 @@ from simrunner.runtime.messages import ROUND, Intent, Outcome, Report, Returned
 from simrunner.runtime.observer import Candidate
 from simrunner.runtime.shortage import DISK_FULL
 from simrunner.runtime.trouble import ASKED_FOR
-from simrunner.runtime.world import Lane, TransactionInfo, World
+from simrunner.runtime.world import Connection, Lane, TransactionInfo, World
 
 READING = frozenset({"claim", "recover-read", "candidates"})
 """Operations whose returned rows are `read` events."""
@@ -25,14 +25,15 @@ LOOK_ROWS = 1000
 
 def begin(world: World, lane: Lane, intent: Intent) -> None:
     """Record that a step is about to be taken."""
+    on = lane.connection = lane.connections[intent.connection]
     if intent.statement is None:
         return
-    if (intent.statement == "BEGIN" or _is_alone(intent)) and lane.backend_pid:
+    if (intent.statement == "BEGIN" or _is_alone(intent)) and on.backend_pid:
         _begin_transaction(world, lane, intent)
-    elif intent.operation is not None and lane.begun:
-        _name_transaction(world, lane, intent.operation)
-    if lane.keeps_snapshot and lane.snapshot_seq is None and intent.operation != "lock-table" and not _is_control(intent):
-        lane.snapshot_seq = world.recorder.last_change_seq  # its first statement takes it, but LOCK TABLE takes none
+    elif intent.operation is not None and on.begun:
+        _name_transaction(world, on, intent.operation)
+    if on.keeps_snapshot and on.snapshot_seq is None and intent.operation != "lock-table" and not _is_control(intent):
+        on.snapshot_seq = world.recorder.last_change_seq  # its first statement takes it, but LOCK TABLE takes none
     candidates = _probe(world, lane) if intent.probes else None
     rows = len(candidates) if candidates is not None else None
     world.recorder.event("sent", **_statement_columns(world, lane, intent), rows=rows)
@@ -54,12 +55,18 @@ def finish(world: World, lane: Lane, report: Report) -> None:
     with world.recorder.whole():
         for outcome in report.outcomes:
             _record_outcome(world, lane, outcome)
-    if lane.process is not None and report.backend_pid != lane.process.backend_pid:
-        sessions.begin_next(world, lane, report.backend_pid)
+    note_sessions(world, lane, report)
     lane.pending = None
     lane.blockers = ()
     lane.intent, lane.deferred = report.intent, report.deferred
+    lane.connection = lane.connections[report.intent.connection]
     lane.state = LaneState.RESTING if report.intent.label == ROUND else LaneState.PARKED
+
+
+def note_sessions(world: World, lane: Lane, report: Report) -> None:
+    """Record the sessions that an actor has opened since its last report."""
+    if lane.process is not None and report.backends != lane.process.backends:
+        sessions.begin_next(world, lane, lane.process, report.backends)
 
 
 def outcome_unknown(world: World, lane: Lane) -> None:
@@ -75,7 +82,7 @@ def blocked(world: World, lane: Lane, intent: Intent, blockers: str) -> None:
 
 def record_candidates(world: World, candidates: list[Candidate], who: dict[str, Any], txn_time: int | None) -> None:
     """Record the candidates of a claim, or of all claims of a concurrent round."""
-    names = {lane.backend_pid: lane.actor for lane in (*world.orphans, *world.lanes)}
+    names = {on.backend_pid: lane.actor for lane in (*world.orphans, *world.lanes) for on in lane.connections}
     for rank, candidate in enumerate(candidates, 1):
         locker = candidate.locker_pid
         world.recorder.event(
@@ -104,15 +111,16 @@ def look(world: World) -> None:
 
 
 def _begin_transaction(world: World, lane: Lane, intent: Intent) -> None:
+    on = lane.connection
     world.txns_used += 1
-    lane.begun += 1
-    lane.txn = world.txns_used
-    lane.txn_time = world.recorder.now_us
-    lane.claimed = ()
-    lane.keeps_snapshot = _isolation(world, lane) != "read committed"
-    lane.snapshot_seq = None
-    world.transactions[(lane.backend_pid, lane.begun)] = TransactionInfo(
-        lane.actor, lane.incarnation, lane.session or 0, lane.txn, intent.operation, lane.txn_time
+    on.begun += 1
+    on.txn = world.txns_used
+    on.txn_time = world.recorder.now_us
+    on.claimed = ()
+    on.keeps_snapshot = _isolation(world, lane) != "read committed"
+    on.snapshot_seq = None
+    world.transactions[on.key] = TransactionInfo(
+        lane.actor, lane.incarnation, on.session or 0, on.txn, intent.operation, on.txn_time
     )
 
 
@@ -130,23 +138,23 @@ def _is_control(intent: Intent) -> bool:
     return intent.statement in ("BEGIN", "COMMIT", "ROLLBACK")
 
 
-def _name_transaction(world: World, lane: Lane, operation: str) -> None:
+def _name_transaction(world: World, on: Connection, operation: str) -> None:
     """A transaction that a script began by itself is named after the operation that it turned out to run."""
-    key = (lane.backend_pid, lane.begun)
-    info = world.transactions.get(key)
+    info = world.transactions.get(on.key)
     if info is not None and info.operation != operation:
-        world.transactions[key] = replace(info, operation=operation)
+        world.transactions[on.key] = replace(info, operation=operation)
 
 
 def _probe(world: World, lane: Lane) -> list[Candidate] | None:
     """Record a claim's candidates, unless the claims of a concurrent round share one probe."""
-    if lane.txn_time is None or (lane.order is not None and lane.order.barrier is not None):
+    txn_time = lane.connection.txn_time
+    if txn_time is None or (lane.order is not None and lane.order.barrier is not None):
         return None
-    open_elsewhere = sum(1 for other in world.lanes if other.txn is not None and other is not lane)
+    open_elsewhere = sum(1 for other in world.lanes for on in other.connections if on.txn is not None and other is not lane)
     batch = world.workload.batch
-    found = world.observer.candidates(clock.literal(lane.txn_time), batch + 1, open_elsewhere * batch)
+    found = world.observer.candidates(clock.literal(txn_time), batch + 1, open_elsewhere * batch)
     if found is not None:
-        record_candidates(world, found, lane.who(), lane.txn_time)
+        record_candidates(world, found, lane.who(), txn_time)
     return found
 
 
@@ -160,7 +168,7 @@ def _record_outcome(world: World, lane: Lane, outcome: Outcome) -> None:
         world.recorder.event("freed", **columns)
     if outcome.lost:
         world.recorder.event("unknown", **columns, note=outcome.message)
-        sessions.lose(world, lane)
+        sessions.lose(world, lane, lane.connection)
         return
     if outcome.sqlstate is None:
         world.recorder.event("ok", **columns, rows=outcome.rows, duration_us=outcome.duration_us)
@@ -180,12 +188,13 @@ def _record_outcome(world: World, lane: Lane, outcome: Outcome) -> None:
 
 
 def _note_claim(world: World, lane: Lane, returned: tuple[Returned, ...]) -> None:
-    lane.claimed = returned
+    on = lane.connection
+    on.claimed = returned
     world.last_claims[lane.actor] = (lane.identity, returned[0])
-    info = world.transactions.get((lane.backend_pid, lane.begun))
+    info = world.transactions.get(on.key)
     if info is not None:
         jobs = info.claimed.union(row.job for row in returned if row.job is not None)
-        world.transactions[(lane.backend_pid, lane.begun)] = replace(info, claimed=jobs)
+        world.transactions[on.key] = replace(info, claimed=jobs)
 
 
 def _record_returned(world: World, lane: Lane, intent: Intent, returned: tuple[Returned, ...]) -> None:
@@ -213,28 +222,30 @@ def _record_report(world: World, lane: Lane, intent: Intent, outcome: Outcome) -
 
 
 def _end_transaction(world: World, lane: Lane, intent: Intent, outcome: Outcome) -> None:
+    on = lane.connection
     committed = intent.statement != "ROLLBACK" and outcome.sqlstate is None
     if committed and intent.operation == "claim":
-        lane.held.update(((row.job or "", row.token or ""), row) for row in lane.claimed)
+        lane.held.update(((row.job or "", row.token or ""), row) for row in on.claimed)
     if committed and intent.operation in ("complete", "fail", "release"):
         lane.held.pop((intent.job or "", intent.token or ""), None)
     if lane.order is not None and lane.order.barrier is not None:
-        commits.record_until(world, (lane.backend_pid, lane.begun))
+        commits.record_until(world, on.key)
     else:
         commits.record_new(world)
-    world.transactions.pop((lane.backend_pid, lane.begun), None)
-    lane.end_transaction()
+    world.transactions.pop(on.key, None)
+    on.end_transaction()
 
 
 def _statement_columns(world: World, lane: Lane, intent: Intent) -> dict[str, Any]:
+    on = lane.connection
     return {
         **lane.who(),
         **_subject(world, intent),
         "operation": intent.operation,
         "crash_point": intent.crash_point,
         "value": intent.statement,
-        "snapshot_seq": (world.recorder.last_change_seq if lane.snapshot_seq is None else lane.snapshot_seq) or None,
-        "txn_time": lane.txn_time,
+        "snapshot_seq": (world.recorder.last_change_seq if on.snapshot_seq is None else on.snapshot_seq) or None,
+        "txn_time": on.txn_time,
     }
 
 

@@ -17,7 +17,7 @@ def take(world: World, lane: Lane, trouble: Trouble | None = None) -> None:
     if intent.label == EXIT:
         crashes.bury(world, lane, process.dismiss)  # it has tidied up
         return
-    waiters = waking.hold(world, lane.backend_pid)
+    waiters = waking.hold(world, lane)
     begin(world, lane, intent, trouble)
     end(world, lane, intent, waiting.outcome(world, lane))
     waking.release(world, waiters)

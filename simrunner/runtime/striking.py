@@ -75,14 +75,14 @@ def _idle_out(world: World, decision: Decision) -> None:
     lane = _struck(world, decision)
     if lane.process is None:
         return
-    waiters = waking.hold(world, lane.backend_pid)
-    lane.losing = bool(lane.backend_pid)
+    waiters = waking.hold(world, lane)
+    lane.connection.losing = bool(lane.connection.backend_pid)
     lane.process.gate.open(Go(world.recorder.now_us, trouble=Trouble(IDLE_TIMEOUT)))
     lane.process.gate.receive()  # it stands where it stood
     process.pause(lane.process)
     lane.state = LaneState.PAUSED
     _last(world, decision)
-    sessions.lose(world, lane)
+    sessions.lose(world, lane, lane.connection)
     waking.release(world, waiters)
 
 
@@ -98,7 +98,7 @@ def _terminate(world: World, decision: Decision) -> None:
     lane = _struck(world, decision)
     if lane.process is None:
         return
-    waiters = waking.hold(world, lane.backend_pid)
+    waiters = waking.hold(world, lane)
     process.terminate(lane.process)
     report = lane.process.gate.receive()
     if report is None:
@@ -136,7 +136,7 @@ def _let_start(world: World, one: Lasting) -> None:
 
 
 def _strike_dead(world: World, lane: Lane) -> None:
-    waiters = waking.hold(world, lane.backend_pid)
+    waiters = waking.hold(world, lane)
     crashes.bury(world, lane, process.kill)
     waking.release(world, waiters)
 

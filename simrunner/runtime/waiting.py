@@ -41,7 +41,7 @@ def outcome(world: World, lane: Lane, holder: int = 0) -> Report | Waited:
         if lane.process is None:
             return Waited.DEAD
         if _may_be_blocked(world, lane, lane.process):
-            if holder and holder in world.observer.blocking_pids(lane.backend_pid):
+            if holder and holder in world.observer.blocking_pids(lane.connection.backend_pid):
                 return Waited.HELD
             if _is_blocked(world, lane):
                 return Waited.BLOCKED
@@ -54,40 +54,44 @@ def outcome(world: World, lane: Lane, holder: int = 0) -> Report | Waited:
 def blocker_names(world: World, lane: Lane) -> str:
     """The actors that block a lane, comma-separated in declared order."""
     pids = set(lane.blockers)
-    names = [other.actor for other in world.lanes if other.backend_pid in pids]
-    names += [orphan.actor for orphan in world.orphans if orphan.backend_pid in pids]
+    everybody = (*world.lanes, *world.orphans)
+    names = [other.actor for other in everybody if any(on.backend_pid in pids for on in other.connections)]
     return ",".join(dict.fromkeys(names))
 
 
-def behind(world: World, pid: int) -> list[Lane]:
-    """Those of `world.waiters()` that wait, directly or through others, for a backend."""
-    reached = {pid}
-    waiters = [lane for lane in world.waiters() if lane.backend_pid != pid]
+def behind(world: World, lane: Lane) -> list[Lane]:
+    """Those of `world.waiters()` that wait, directly or through others, for a backend of an actor."""
+    waiters = [other for other in world.waiters() if other is not lane]
+    reached = {on.backend_pid for on in lane.connections} if waiters else set()
     for _ in waiters:
-        reached.update(lane.backend_pid for lane in waiters if reached.intersection(lane.blockers))
-    return [lane for lane in waiters if lane.backend_pid in reached]
+        reached.update(other.connection.backend_pid for other in waiters if reached.intersection(other.blockers))
+    return [other for other in waiters if other.connection.backend_pid in reached]
 
 
 def is_held_up(world: World, lane: Lane) -> bool:
     """Whether a backend waits for a lock now. One that was granted it does not, even before it has noticed."""
-    lane.blockers = tuple(dict.fromkeys(world.observer.blocking_pids(lane.backend_pid)))
+    lane.blockers = tuple(dict.fromkeys(world.observer.blocking_pids(lane.connection.backend_pid)))
     return bool(lane.blockers)
 
 
 def _may_be_blocked(world: World, lane: Lane, one: Process) -> bool:
     """Whether it is worth asking the server: not while the actor or its backend runs, if they are processes that we see."""
-    return not world.can_signal_backends or (process.is_asleep(one.pid) and process.is_asleep(lane.backend_pid))
+    return not world.can_signal_backends or (process.is_asleep(one.pid) and process.is_asleep(lane.connection.backend_pid))
 
 
 def _is_blocked(world: World, lane: Lane) -> bool:
     """Whether every backend that holds the lane up stands still, and none of them waits for the lane itself.
 
-    In a cycle the server ends one statement; until then nothing is settled.
+    Those of an actor's other connections do, the lane's own among them. In a cycle the server ends one statement; until then
+    nothing is settled.
     """
-    pids = tuple(dict.fromkeys(world.observer.blocking_pids(lane.backend_pid)))
-    still = {other.backend_pid for other in world.lanes if other is not lane and other.pending is None}
-    waiting = {other.backend_pid: other.blockers for other in world.waiters() if other is not lane}
-    if not pids or not all(pid in still or pid in waiting for pid in pids) or _closes_cycle(lane.backend_pid, pids, waiting):
+    own = lane.connection.backend_pid
+    pids = tuple(dict.fromkeys(world.observer.blocking_pids(own)))
+    still = {
+        on.backend_pid for other in world.lanes for on in other.connections if other.pending is None or on is not other.connection
+    }
+    waiting = {other.connection.backend_pid: other.blockers for other in world.waiters() if other is not lane}
+    if not pids or not all(pid in still or pid in waiting for pid in pids) or _closes_cycle(own, pids, waiting):
         return False
     lane.blockers = pids
     return True
@@ -110,5 +114,5 @@ def _stuck(lane: Lane) -> StepStuck:
     label = lane.pending.label if lane.pending else "?"
     return StepStuck(
         f"{lane.actor} neither finished {label} nor is blocked by another actor after {LIMITS.step_seconds:.0f} s"
-        f" (backend {lane.backend_pid}). Look for a lock held from outside the run, or a statement that takes too long"
+        f" (backend {lane.connection.backend_pid}). Look for a lock held from outside the run, or a statement that takes too long"
     )

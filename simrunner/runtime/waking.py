@@ -20,9 +20,9 @@ from simrunner.runtime.waiting import Waited
 from simrunner.runtime.world import Lane, World
 
 
-def hold(world: World, pid: int) -> list[Lane]:
-    """Return who waits behind a backend that is about to take a step; several of them are stopped."""
-    waiters = waiting.behind(world, pid)
+def hold(world: World, lane: Lane) -> list[Lane]:
+    """Return who waits behind an actor that is about to take a step; several of them are stopped."""
+    waiters = waiting.behind(world, lane)
     if len(waiters) > 1:
         _signal(world, waiters, signal.SIGSTOP)
     return waiters
@@ -46,14 +46,14 @@ def release(world: World, waiters: Sequence[Lane]) -> None:
 
 def kill(world: World, lane: Lane, label: str | None) -> None:
     """SIGKILL an actor by decision, and let those go on that waited for it."""
-    waiters = hold(world, lane.backend_pid)
+    waiters = hold(world, lane)
     crashes.kill(world, lane, label)
     release(world, waiters)
 
 
 def found_dead(world: World, lane: Lane) -> None:
     """Record an actor that died between two decisions, and let those go on that waited for it."""
-    waiters = hold(world, lane.backend_pid)
+    waiters = hold(world, lane)
     if len(waiters) > 1:  # they may have raced before its death was noticed
         world.is_deterministic = False
     crashes.unplanned(world, lane)
@@ -63,7 +63,7 @@ def found_dead(world: World, lane: Lane) -> None:
 def go_on_all(world: World, lanes: Sequence[Lane]) -> None:
     """Continue backends that an interrupted step may have left stopped: they could not end."""
     if world.can_signal_backends:
-        _signal(world, [lane for lane in lanes if lane.backend_pid], signal.SIGCONT)
+        _signal(world, [lane for lane in lanes if lane.connection.backend_pid], signal.SIGCONT)
 
 
 def _first(world: World, free: Sequence[Lane]) -> Lane:
@@ -98,4 +98,4 @@ def _signal(world: World, lanes: Sequence[Lane], number: signal.Signals) -> None
         return
     for lane in lanes:
         with suppress(ProcessLookupError):
-            os.kill(lane.backend_pid, number)
+            os.kill(lane.connection.backend_pid, number)

@@ -40,8 +40,43 @@ class TransactionInfo:
 
 
 @dataclass(slots=True)
+class Connection:
+    """One connection of an actor: its session, and the transaction that is open in it."""
+
+    name: str | None = None
+    """As the design names it; None: the one on which everything runs that has no other."""
+    session: int | None = None
+    """Ordinal in the run; None: it has none yet."""
+    backend_pid: int = 0
+    """0: its session has ended, which the actor has not noticed."""
+    begun: int = 0
+    """Transactions that the session began."""
+    txn: int | None = None
+    txn_time: int | None = None
+    keeps_snapshot: bool = False
+    """Its transaction is REPEATABLE READ or SERIALIZABLE: all its statements see one snapshot."""
+    snapshot_seq: int | None = None
+    """The last committed change in that snapshot, once it was taken (0: none)."""
+    losing: bool = False
+    """A fault is about to end its session."""
+    claimed: tuple[Returned, ...] = ()
+    """What its open claim transaction returned."""
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """Its present transaction, as committed truth names it: backend pid, number in its session."""
+        return self.backend_pid, self.begun
+
+    def end_transaction(self) -> None:
+        """Forget the transaction that has ended."""
+        self.txn = self.txn_time = self.snapshot_seq = None
+        self.keeps_snapshot = False
+        self.claimed = ()
+
+
+@dataclass(slots=True)
 class Lane:
-    """One actor: a process, its gate and its one connection."""
+    """One actor: a process, its gate and its connections. It takes one step at a time, on one of them."""
 
     actor: str
     program: str
@@ -58,19 +93,10 @@ class Lane:
     """What to do with the opportunity of this round, handed over at its first step."""
     role: Role | None = None
     """What its process is to be told with the first order."""
-    session: int | None = None
-    backend_pid: int = 0
-    """0: its session has ended, which it has not noticed."""
-    begun: int = 0
-    """Transactions that the session began."""
-    txn: int | None = None
-    txn_time: int | None = None
-    keeps_snapshot: bool = False
-    """Its transaction is REPEATABLE READ or SERIALIZABLE: all its statements see one snapshot."""
-    snapshot_seq: int | None = None
-    """The last committed change in that snapshot, once it was taken (0: none)."""
-    losing: bool = False
-    """A fault is about to end its session."""
+    connections: list[Connection] = field(default_factory=lambda: [Connection()])
+    """Those of its process: one, and of a worker each that the design names."""
+    connection: Connection = field(init=False)
+    """That of the step at which it is parked, or which it has under way."""
     alias: str | None = None
     """The identity of a dead predecessor that its processes have."""
     starts_later: bool = False
@@ -81,19 +107,14 @@ class Lane:
     """Backends that block its statement."""
     held: dict[tuple[str, str], Returned] = field(default_factory=dict)
     """Acknowledged claims that it has not completed, by job and token: a batch has one token."""
-    claimed: tuple[Returned, ...] = ()
-    """What its open claim transaction returned."""
+
+    def __post_init__(self) -> None:
+        self.connection = self.connections[0]
 
     @property
     def identity(self) -> str:
         """What the design stores as the owner: worker and incarnation, e.g. `worker-a.2`, or an older identity."""
         return self.alias or f"{self.actor}.{self.incarnation}"
-
-    def end_transaction(self) -> None:
-        """Forget the transaction that has ended."""
-        self.txn = self.txn_time = self.snapshot_seq = None
-        self.keeps_snapshot = False
-        self.claimed = ()
 
     def view(self) -> LaneView:
         """What a strategy sees of it."""
@@ -106,14 +127,15 @@ class Lane:
         role, self.role = self.role, None
         return order if role is None else structs.replace(order, role=role)
 
-    def who(self) -> dict[str, Any]:
-        """The event columns that say who acts."""
+    def who(self, connection: Connection | None = None) -> dict[str, Any]:
+        """The event columns that say who acts: on the connection of its step, unless another is given."""
+        on = connection or self.connection
         return {
             "actor": self.actor,
             "incarnation": self.incarnation,
-            "session": self.session,
-            "txn": self.txn,
-            "backend_pid": self.backend_pid or None,
+            "session": on.session,
+            "txn": on.txn,
+            "backend_pid": on.backend_pid or None,
             "os_pid": self.process.pid if self.process else None,
         }
 

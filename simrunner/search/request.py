@@ -10,6 +10,7 @@ from simrunner.checkers.undecided import UNDECIDED
 from simrunner.config import load_design, load_workload, place_of_key
 from simrunner.config.hints import suggestion
 from simrunner.errors import DesignError, InputError, WorkloadError
+from simrunner.faults.fault import CONNECTION
 from simrunner.faults.keys import mistakes
 from simrunner.faults.registry import FAULTS
 from simrunner.model.design import Design
@@ -38,6 +39,7 @@ def prepare(
     check_design(design)
     check_workload(workload)
     check_faults(workload, mode)
+    check_connections(workload, design)
     if strategy is not None and strategy not in strategy_names():
         raise InputError(f"no strategy {strategy!r}; {suggestion(strategy, strategy_names())}", place="--strategy")
     return Request(design, fitted(workload, design), seed, mode, strategy or workload.strategy)
@@ -90,6 +92,21 @@ def check_faults(workload: Workload, mode: str) -> None:
     for number, spec in enumerate(workload.faults):
         for key, what in mistakes(spec, mode):
             raise WorkloadError(f"faults[{number}].{key}: {what}", place=place_of_key(workload, "faults", number, key))
+
+
+def check_connections(workload: Workload, design: Design) -> None:
+    """Raise WorkloadError for a fault that is aimed at a connection which the design does not name, or which its actor lacks."""
+    workers = tuple(lane.actor for lane in lanes_of(workload) if lane.program == "worker")
+    for number, spec in enumerate(workload.faults):
+        if spec.connection is None:
+            continue
+        place = place_of_key(workload, "faults", number, CONNECTION)
+        key = f"faults[{number}].{CONNECTION}"
+        if spec.connection not in design.connections:
+            known = suggestion(spec.connection, design.connections)
+            raise WorkloadError(f"{key}: workers of {design.name} have no connection {spec.connection!r}; {known}", place=place)
+        if spec.actor not in (None, *workers):
+            raise WorkloadError(f"{key}: {spec.actor} is no worker and has one connection: leave it out", place=place)
 
 
 def check_server(workload: Workload, dsn: str | None) -> None:

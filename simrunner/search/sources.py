@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from simrunner.faults.fault import CONNECTION
 from simrunner.faults.registry import FAULTS
 from simrunner.model.draws import stream_of
 from simrunner.model.operations import CRASH_POINTS
@@ -42,9 +43,12 @@ class Seeded:
         """See Source."""
         base = self._base
         seed = seed_of(base.seed, number)
-        workload = fitted(replace(base.workload, faults=swarm(seed, self._kills, self._kinds)), base.design)
+        workload = fitted(replace(base.workload, faults=self._faults(seed)), base.design)
         depth = 1 + number % base.options.depth
         return replace(base, seed=seed, workload=workload, options=replace(base.options, depth=depth))
+
+    def _faults(self, seed: int) -> tuple[FaultSpec, ...]:
+        return swarm(seed, self._kills, self._kinds, tuple(self._base.design.connections))
 
     def ended(self, result: ScheduleResult) -> None:
         """See Source: the next one does not depend on it."""
@@ -91,20 +95,24 @@ def seed_of(campaign_seed: int, number: int) -> int:
     return int.from_bytes(digest[:6], "big")
 
 
-def swarm(seed: int, kills: int, kinds: Sequence[str]) -> tuple[FaultSpec, ...]:
+def swarm(seed: int, kills: int, kinds: Sequence[str], connections: Sequence[str] = ()) -> tuple[FaultSpec, ...]:
     """Draw the faults of one schedule: up to `kills` kills, each number equally likely, and each other kind in every other one.
 
     That every schedule lacks some kinds finds more than all kinds in all of them: a fault may hide what another would show
     (Groce, Zhang, Eide, Chen, Regehr: Swarm Testing, ISSTA 2012). Each kind has a stream of its own, so that one more kind does
-    not move the others.
+    not move the others. Where workers have further `connections`, what strikes one of theirs strikes the first or one of those.
     """
     draws = stream_of(seed, "swarm")
     number = int(draws.random() * (kills + 1)) if KILL in kinds else 0
     killed = tuple(FAULTS[KILL].drawn(draws) for _ in range(number))
-    return killed + tuple(drawn for kind in FAULTS if kind in kinds and kind != KILL for drawn in _either(seed, kind))
+    return killed + tuple(
+        drawn for kind in FAULTS if kind in kinds and kind != KILL for drawn in _either(seed, kind, connections)
+    )
 
 
-def _either(seed: int, kind: str) -> Iterator[FaultSpec]:
+def _either(seed: int, kind: str, connections: Sequence[str]) -> Iterator[FaultSpec]:
     draws = stream_of(seed, f"swarm/{kind}")
     if draws.random() < 0.5:
-        yield FAULTS[kind].drawn(draws)
+        spec = FAULTS[kind].drawn(draws)
+        aimed = connections and CONNECTION in FAULTS[kind].takes
+        yield replace(spec, connection=(None, *connections)[int(draws.random() * (1 + len(connections)))]) if aimed else spec

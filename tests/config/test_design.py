@@ -178,6 +178,44 @@ def test_a_mistake_in_design_toml_is_named_with_its_line(here: Path, old: str, n
 
 
 @pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ('lock = ["clam"]', r"design.toml:6: connections.lock: 'clam' is no operation that a worker .*; did you mean 'claim'"),
+        ('lock = ["recover"]', r"design.toml:6: connections.lock: 'recover' is no operation that a worker of this design takes"),
+        ('lock = ["complete"]', r"design.toml:6: connections.lock: 'complete' is no operation .* Known: claim, fail"),
+        ('lock = ["claim"]\nbeat = ["claim"]', r"design.toml:7: connections.beat: claim runs on the connection lock already"),
+        ('lock = ["claim", "claim"]', r"design.toml:6: connections.lock: claim runs on the connection lock already"),
+        ("lock = []", r"design.toml:6: connections.lock: no operation runs on it"),
+        ('lock = "claim"', r"design.toml:\d+: connections.*: expected array, got str"),
+        ('Lock_1 = ["claim"]', r"design.toml:6: connections.Lock_1: a name is made of a-z, 0-9 and -"),
+    ],
+)
+def test_a_mistake_in_the_connections_is_named_with_its_line(here: Path, lines: str, message: str) -> None:
+    toml = TOML.replace("[promises]", f"[connections]\n{lines}\n\n[promises]")
+    write(here / "mine", design_toml=toml, fail_sql="SELECT 1", recover_sql="SELECT 1")
+    with pytest.raises(DesignError, match="^mine/" + message):
+        load_design("mine")
+
+
+def test_work_in_the_claims_transaction_is_on_one_connection(here: Path) -> None:
+    work = 'ownership = "lease"\nwork_in_claim_transaction = true'
+    toml = TOML.replace('ownership = "lease"', work).replace("[promises]", '[connections]\nlock = ["claim"]\n\n[promises]')
+    write(here / "mine", design_toml=toml)
+    with pytest.raises(DesignError, match=r"design.toml:7: connections.lock: the work is done in the claim's transaction"):
+        load_design("mine")
+
+
+def test_operations_of_a_worker_run_on_its_connections(here: Path) -> None:
+    toml = TOML.replace("[promises]", '[connections]\nlock = ["claim"]\nbeat = ["fail", "release"]\n\n[promises]')
+    write(here / "mine", design_toml=toml, fail_sql="SELECT 1", release_sql="SELECT 1", complete_sql="SELECT 1")
+    design = load_design("mine")
+    assert [design.connection_of(name) for name in ("complete", "claim", "fail", "release")] == [0, 1, 2, 2]
+    assert [design.connection_name(place) for place in range(3)] == [None, "lock", "beat"]
+    write(here / "plain")
+    assert load_design("plain").connection_of("claim") == 0
+
+
+@pytest.mark.parametrize(
     ("files", "message"),
     [
         ({"claim_sql": None}, r"mine/design.toml: the design has no claim.sql"),

@@ -70,6 +70,29 @@ def test_an_absence_is_told_at_the_end_and_idle_rounds_in_one_line() -> None:
     ]
 
 
+def test_a_connection_beside_the_first_is_named() -> None:
+    lock, first = {**A, "session": 2}, {**A, "session": 1}
+    rows: list[tuple[str, dict[str, object]]] = [
+        ("process-start", {**first, "value": "worker"}),
+        ("session-start", {**lock, "value": "lock"}),
+        ("sent", {**lock, "operation": "claim", "value": "1"}),
+        ("sent", {**lock, "operation": "claim", "value": "COMMIT"}),
+        ("fault", {**lock, "value": "terminate-backend", "crash_point": "after-commit"}),
+        ("sent", {**first, "operation": "effect", "value": "1"}),
+    ]
+    events = [
+        Event(seq=seq, phase="safety", round=1, step=seq, kind=kind, **columns)  # type: ignore[arg-type]
+        for seq, (kind, columns) in enumerate(rows, 1)
+    ]
+    assert lines(Finding("fenced-writes", 6, 1, (6,), ""), events)[2:] == [
+        "2 opens another session on its connection lock",
+        "3 claim on its connection lock",
+        "4 COMMIT",
+        "5 TERMINATE-BACKEND on its connection lock at after-commit",
+        "6 effect <-- VIOLATED",
+    ]
+
+
 def test_a_session_that_is_lost_and_a_server_that_crashes() -> None:
     """The server has a column of its own once it has done something."""
     rows: list[tuple[int, str, dict[str, object]]] = [

@@ -48,7 +48,7 @@ def taken(of: Nursery) -> Process:
     one = of.take()
     report = one.gate.receive()
     assert report is not None
-    assert report.backend_pid
+    assert report.backends
     return one
 
 

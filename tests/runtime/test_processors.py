@@ -33,7 +33,7 @@ def test_a_stage_is_on_one_processor(database: Database) -> None:
     with closing(Stage(database, SMOKE.design, SMOKE.workload)) as stage:
         one = stage.cast()
         (here,) = os.sched_getaffinity(0)
-        assert [os.sched_getaffinity(pid) for pid in (one.pid, one.backend_pid, stage.session.backend_pid)] == [{here}] * 3
+        assert [os.sched_getaffinity(pid) for pid in (one.pid, *one.backends, stage.session.backend_pid)] == [{here}] * 3
         stage.dismiss(one)
 
 
@@ -48,7 +48,7 @@ def test_where_claims_race_it_is_on_all(database: Database) -> None:
     workload: Workload = SMOKE.workload
     with closing(Stage(database, SMOKE.design, workload, concurrent=True)) as stage:
         one = stage.cast()
-        assert [os.sched_getaffinity(pid) for pid in (0, one.pid, one.backend_pid)] == [ALL] * 3
+        assert [os.sched_getaffinity(pid) for pid in (0, one.pid, *one.backends)] == [ALL] * 3
         stage.dismiss(one)
 
 

@@ -37,6 +37,8 @@ def script_of(folder: RunFolder) -> Script:
     if folder.status() != COMPLETE:
         raise RunFolderError(f"is {folder.status()}: only a run that reached its end can be exported", place=folder.path)
     _, request = read(folder)
+    if request.design.connections:
+        raise InputError("has workers with several connections, which cannot be exported: replay it instead", place=folder.path)
     if request.workload.script:
         raise InputError("is a scripted run, whose workload already says every step; it cannot be exported", place=folder.path)
     analysis = analyse(folder)
