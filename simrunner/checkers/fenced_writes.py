@@ -1,4 +1,7 @@
-"""fenced-writes: an owner whose claim was ended by another changes nothing any more."""
+"""fenced-writes: an owner whose claim was ended by another changes nothing any more.
+
+Where a late success does not count (`late_success_counts = false`), an owner whose lease has lapsed completes nothing either.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Sequence
 from simrunner.checkers.wording import deed, job, judged, moment, token
 from simrunner.history.history import History
 from simrunner.history.intervals import Call, OwnershipInterval, owner_of
+from simrunner.model.design import Ownership
 from simrunner.model.event import Event
 from simrunner.model.verdict import Finding, Judgement
 
@@ -23,7 +27,33 @@ def check(history: History) -> Judgement:
         trace = _trace(history, call, lost)
         if trace is not None:
             findings.append(_finding(history, call, lost, trace, writes[call.sent.job]))
-    return judged(len(late), findings)
+    lapsed = _lapsed(history)
+    findings += [_lapsed_finding(call, held, end) for call, held, end in lapsed if end is not None]
+    return judged(len(late) + len(lapsed), findings)
+
+
+def _lapsed(history: History) -> list[tuple[Call, OwnershipInterval, Event | None]]:
+    """Completions that come after the lease of a claim which nobody has ended, where that is too late, and what they changed."""
+    if history.context.policies.late_success_counts or history.context.ownership is not Ownership.LEASE:
+        return []
+    found: list[tuple[Call, OwnershipInterval, Event | None]] = []
+    for call in history.writes:
+        held = _held(history, call.sent) if call.sent.operation == "complete" else None
+        if held is None or not held.open_at(call.sent.seq) or held.ended_by_another:
+            continue
+        lease = held.lease_at(call.sent.seq)
+        if lease is not None and call.sent.txn_time is not None and call.sent.txn_time > lease:
+            found.append((call, held, held.end if held.end is not None and held.end.txn == call.sent.txn else None))
+    return found
+
+
+def _lapsed_finding(call: Call, held: OwnershipInterval, end: Event) -> Finding:
+    source = held.lease_source(call.sent.seq)
+    text = (
+        f"{owner_of(call.sent)} completed {job(held.job)} with {token(held.token)} at {moment(call.sent.txn_time)}, although its"
+        f" lease had lapsed at {moment(source.lease_until)}: by the design's policy such a success does not count."
+    )
+    return Finding(NAME, end.seq, held.job, tuple(sorted({held.claim.seq, source.seq, call.sent.seq, end.seq})), text)
 
 
 def _lost_before(history: History, call: Call) -> OwnershipInterval | None:

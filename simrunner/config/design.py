@@ -24,6 +24,7 @@ from simrunner.model.design import (
     FailedHeartbeat,
     OperationSource,
     OrderColumn,
+    Ownership,
     Policies,
     Promises,
     SessionSettings,
@@ -210,6 +211,9 @@ def _state(document: Document, path: tuple[str, str], word: str, outside: str) -
 
 def _promises(document: Document, shape: DesignFile) -> Promises:
     _check_limit(document, shape)
+    if not shape.policies.late_success_counts and shape.ownership is not Ownership.LEASE:
+        path = ("policies", "late_success_counts")
+        raise document.error(path, f"{'.'.join(path)}: only a lease can have lapsed; false needs ownership = 'lease'")
     values = structs.asdict(shape.promises)
     order = tuple(_order_column(document, text) for text in shape.promises.order)
     return Promises(**{**values, "invariants": frozenset(shape.promises.invariants), "order": order})

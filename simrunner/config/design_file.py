@@ -26,7 +26,6 @@ class PromisesTable(Struct, forbid_unknown_fields=True, frozen=True):
     attempt_counted_at: Literal["claim", "failure"] = "claim"
     lease_ms: Positive | None = None
     lease_tolerance_ms: NotNegative = 0
-    backoff_ms: NotNegative = 0
     starvation_claims: NotNegative | None = None
     claim_cost_factor: Positive = 2
     claim_cost_floor_buffers: Positive = 10

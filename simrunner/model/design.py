@@ -88,7 +88,6 @@ class Promises:
     """claim or failure."""
     lease_ms: int | None = None
     lease_tolerance_ms: int = 0
-    backoff_ms: int = 0
     starvation_claims: int | None = None
     """At most this many claims of jobs that were not ahead at its entry may pass an eligible, unlocked job in one stay."""
     claim_cost_factor: int = 2

@@ -6,6 +6,7 @@ import pytest
 
 from simrunner.checkers.fenced_writes import check
 from simrunner.history.builder import HistoryBuilder
+from simrunner.model.design import Policies
 from simrunner.model.event import Event
 
 
@@ -52,14 +53,58 @@ def test_a_stale_completion_that_is_refused_passes() -> None:
     assert (judgement.opportunities, judgement.findings) == (1, ())
 
 
-def test_a_completion_after_the_lapse_but_before_any_recovery_is_no_late_write() -> None:
+@pytest.mark.parametrize(("write", "policies"), [("complete", Policies()), ("release", Policies(late_success_counts=False))])
+def test_a_write_after_the_lapse_but_before_any_recovery_is_no_late_write(write: str, policies: Policies) -> None:
     h = HistoryBuilder()
     h.seed(1)
     h.claim("worker-a")
     h.clock(60_000)
-    h.complete("worker-a")
-    judgement = check(h.build())
+    getattr(h, write)("worker-a")
+    judgement = check(h.build(policies=policies))
     assert (judgement.opportunities, judgement.findings) == (0, ())
+
+
+NO_LATE_SUCCESS = Policies(late_success_counts=False)
+
+
+def completed(ms: int, *, heartbeat: bool = False, **options: bool) -> HistoryBuilder:
+    """A completion so long after the claim, or after the heartbeat at half the lease, while nobody has recovered the job."""
+    h = HistoryBuilder()
+    h.seed(1)
+    h.claim("worker-a")
+    if heartbeat:
+        h.clock(h.lease_ms // 2)
+        h.heartbeat("worker-a")
+    h.clock(ms)
+    h.complete("worker-a", **options)
+    return h
+
+
+def test_where_a_late_success_does_not_count_a_completion_after_the_lapse_is_found() -> None:
+    h = completed(60_000)
+    judgement = check(h.build(policies=NO_LATE_SUCCESS))
+    (finding,) = judgement.findings
+    claim, end = transitions(h)
+    assert (judgement.opportunities, finding.seq, finding.job) == (1, end.seq, 1)
+    assert (finding.witness[0], finding.witness[-1], len(finding.witness)) == (claim.seq, end.seq, 3)
+    assert "although its lease had lapsed at 2026-09-22 06:00:30" in finding.explanation
+
+
+@pytest.mark.parametrize(("ms", "heartbeat", "found"), [(29_000, False, 0), (29_000, True, 0), (31_000, True, 1)])
+def test_a_completion_within_the_lease_as_last_renewed_counts(ms: int, heartbeat: bool, found: int) -> None:
+    judgement = check(completed(ms, heartbeat=heartbeat).build(policies=NO_LATE_SUCCESS))
+    assert (judgement.opportunities, len(judgement.findings)) == (found, found)
+
+
+def test_a_late_success_that_is_refused_passes() -> None:
+    judgement = check(completed(60_000, accepted=False).build(policies=NO_LATE_SUCCESS))
+    assert (judgement.opportunities, judgement.findings) == (1, ())
+
+
+def test_a_stale_completion_is_told_once() -> None:
+    h = recovered()
+    h.complete("worker-a", 1, accepted=True)
+    assert len(check(h.build(policies=NO_LATE_SUCCESS)).findings) == 1
 
 
 def test_a_second_completion_of_ones_own_job_is_no_late_write() -> None:

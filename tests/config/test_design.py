@@ -154,6 +154,11 @@ def test_a_folder_without_design_toml_is_told(here: Path) -> None:
             'ownership = "lease"\nremoves = ["fail"]',
             r"design.toml:4: removes: 'fail' is no inherited operation",
         ),
+        (
+            'ownership = "lease"',
+            'ownership = "row"\npolicies.late_success_counts = false',
+            r"design.toml:4: policies.late_success_counts: only a lease can have lapsed; false needs ownership = 'lease'",
+        ),
         ('["claim-order"]', '["concurrency-limit"]', r"design.toml:6: concurrency-limit needs promises.concurrency_limit"),
         ("[promises]", "[promises]\nconcurrency_limit = 2", r"design.toml:6: promises.concurrency_limit: nothing judges it; add"),
         (

@@ -176,6 +176,21 @@ def test_a_claim_counts_what_another_is_about_to_commit(database: Database, name
     assert queue.claim("f") == []
 
 
+@pytest.mark.parametrize(
+    ("ms", "name", "counts"),
+    [
+        (15_000, "variants/no-late-success", True),
+        (15_001, "variants/no-late-success", False),
+        (15_001, "mutants/late-success", True),
+    ],
+)
+def test_a_completion_after_the_lease(database: Database, ms: int, name: str, counts: bool) -> None:
+    queue = Queue(database, load_design(name))
+    queue.claim("a")
+    queue.at(ms)
+    assert queue.owns("complete", "a", "1") == counts
+
+
 def test_a_priority_is_a_head_start_of_ten_seconds(database: Database) -> None:
     queue = Queue(database, load_design("variants/ageing"))
     for job, ms in (("25", 9_999), ("26", 10_001)):
