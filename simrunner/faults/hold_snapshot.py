@@ -14,8 +14,8 @@ from simrunner.model.operations import SEARCHED_CRASH_POINTS
 from simrunner.model.tape import HOLD_SNAPSHOT
 from simrunner.model.workload import FaultSpec
 
-_LONGEST_ROUNDS = 6
-"""Of a drawn one."""
+_LONGEST_ROUNDS = 60
+"""Of a drawn one: what it keeps grows with the jobs that end meanwhile."""
 
 
 def drawn(stream: Random) -> FaultSpec:

@@ -160,7 +160,7 @@ CASES: dict[str, tuple[str, Files, Files]] = {
         {
             "claim": changed(CLAIM, (", created_at, id\n", ", created_at, payload\n")),
             "eligible": changed(ELIGIBLE, ("available_at, created_at, id;", "available_at, created_at, payload;")),
-            "schema": SCHEMA + "CREATE UNIQUE INDEX ON queue_jobs (payload);",
+            "schema-changes": "CREATE UNIQUE INDEX ON queue_jobs (payload);",
         },
     ),
     "a unique index that is partial is none": (
