@@ -20,6 +20,7 @@ from simrunner.errors import EnvironmentFailure, Interrupted, RecordingFailed, S
 from simrunner.report.acceptance.plan import EXPERIMENTS, Planned, parts_document
 from simrunner.runtime.cluster import Cluster
 from simrunner.runtime.coordinator import Watcher
+from simrunner.runtime.shortage import tells_of
 from simrunner.search.play import begin_part, play
 from simrunner.store.folder import COMPLETE, FAILED, INTERRUPTED, RUN_JSON, RunFolder
 
@@ -32,8 +33,8 @@ Progressed = Callable[[int, str], None]
 def play_all(planned: Sequence[Planned], server: AbstractContextManager[Cluster], results: Path, *, quiet: bool) -> RunFolder:
     """Play every run and return the acceptance's folder, still locked.
 
-    A run that the machine or the server fails is left as failed and the others go on. Raises Interrupted, what kept the
-    server from starting, and DesignError for SQL that the server refuses.
+    A run that the machine or the server fails is left as failed and the others go on, but for a full disk below the server, on
+    which none can. Raises Interrupted, what kept the server from starting, and DesignError for SQL that the server refuses.
     """
     request = planned[0].request
     folder: RunFolder | None = None
@@ -90,6 +91,8 @@ def _play(one: Planned, path: Path, cluster: Cluster) -> None:
         except EnvironmentFailure as error:
             with suppress(RecordingFailed):  # the folder is full or gone, and the next run will say so
                 run.update_run(status=FAILED, error=str(error))
+            if tells_of(error):
+                raise
 
 
 @contextmanager

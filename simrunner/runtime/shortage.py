@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from simrunner.errors import ServerError
+from simrunner.errors import EnvironmentFailure, ServerError
 from simrunner.runtime.libpq import Reply
 
 DISK_FULL = "53100"
@@ -22,6 +22,11 @@ _WAL_SEGMENT_BYTES = 16 << 20
 def met_by(reply: Reply) -> bool:
     """Whether a statement failed because the server's disk is full: with that code, or because the server went down by it."""
     return reply.sqlstate == DISK_FULL or (reply.ended and _is_told_in(reply.message))
+
+
+def tells_of(error: EnvironmentFailure) -> bool:
+    """Whether a failure says that the disk below the server is full."""
+    return isinstance(error, ServerError) and _is_told_in(str(error))
 
 
 @contextmanager
@@ -44,7 +49,7 @@ def explained(cache: Path) -> Iterator[None]:
     try:
         yield
     except ServerError as error:
-        if _is_told_in(str(error)) or _free_bytes(cache) < _WAL_SEGMENT_BYTES:
+        if tells_of(error) or _free_bytes(cache) < _WAL_SEGMENT_BYTES:
             elsewhere = "" if os.geteuid() == 0 else ", or set XDG_CACHE_HOME to a folder of another disk,"
             error.add_note(
                 f"The disk of {cache}, where the server's files are, is full: free space there{elsewhere} and run again"

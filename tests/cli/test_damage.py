@@ -164,7 +164,7 @@ def small_cache() -> Iterator[tuple[Lab, bool]]:
         yield lab, mounted
 
 
-@pytest.mark.parametrize("kind", ["run", "explore"])
+@pytest.mark.parametrize("kind", ["run", "accept"])
 def test_the_disk_of_the_server_is_full(small_cache: tuple[Lab, bool], kind: str) -> None:
     """It is told which one; nothing stays behind, and with room the next command works. See tests/runtime/test_shortage.py."""
     lab, mounted = small_cache
