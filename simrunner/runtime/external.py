@@ -23,6 +23,7 @@ from simrunner.runtime.clock import SCHEMA as CLOCK_SCHEMA
 from simrunner.runtime.cluster import Cluster
 from simrunner.runtime.homes import KEEPER, LOCK_KEY, drop_left_schemas, end_sessions, sweep
 from simrunner.runtime.secrets import secrets_among, told, without
+from simrunner.runtime.shortage import explained_elsewhere
 
 OLDEST_MAJOR = 15
 _MAINTENANCE = "postgres"
@@ -78,7 +79,8 @@ def connect(dsn: str) -> Iterator[Cluster]:
                 sweep(seen.guard)
             else:
                 _take(seen.guard, seen.cluster.named)
-        yield seen.cluster
+        with explained_elsewhere(seen.where):
+            yield seen.cluster
 
 
 @contextmanager

@@ -57,6 +57,17 @@ def explained(cache: Path) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def explained_elsewhere(where: str) -> Iterator[None]:
+    """Say in a failure of somebody else's server that its disk is full, where the server says so."""
+    try:
+        yield
+    except ServerError as error:
+        if tells_of(error):
+            error.add_note(f"The disk of the server at {where} is full: free space there and run again")
+        raise
+
+
 def _is_told_in(text: str) -> bool:
     return any(os.strerror(number) in text for number in _ERRORS)
 

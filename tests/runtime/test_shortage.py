@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from simrunner.errors import DesignError, ServerError
-from simrunner.runtime import libpq
+from simrunner.runtime import external, libpq
+from simrunner.runtime.cluster import Cluster
 from simrunner.runtime.database import Database
 from simrunner.runtime.shortage import explained, met_by, writing_below
 from tests.runtime.runs import design_folder, request, run
@@ -33,6 +35,15 @@ def test_other_failures_are_left_as_they_are(tmp_path: Path) -> None:
     with pytest.raises(ServerError) as told, explained(tmp_path):
         raise ServerError("PostgreSQL cannot be reached")
     assert told.value.in_full == "PostgreSQL cannot be reached"
+
+
+def test_a_server_of_somebody_else_is_named(cluster: Cluster) -> None:
+    dsn = make_conninfo("", **cluster.parameters)
+    for words, notes in (("could not extend file: No space left on device", 1), ("PostgreSQL cannot be reached", 0)):
+        with pytest.raises(ServerError) as told, external.connect(dsn):
+            raise ServerError(words)
+        where = "The disk of the server at user=postgres"
+        assert [note.startswith(where) for note in getattr(told.value, "__notes__", ())] == [True] * notes
 
 
 @pytest.mark.parametrize(("sqlstate", "met"), [("53100", True), ("53200", False), ("XX000", False)])
