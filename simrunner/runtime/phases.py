@@ -10,8 +10,8 @@ from simrunner.model.event import OBSERVER
 from simrunner.model.job import TERMINAL, JobState
 from simrunner.model.tape import ADVANCE, ROUND, VACUUM, Decision
 from simrunner.model.view import LaneState
-from simrunner.runtime import actors, race, rounds, script, stepping, striking
-from simrunner.runtime.world import World
+from simrunner.runtime import actors, process, race, rounds, script, sessions, stepping, striking
+from simrunner.runtime.world import Lane, World
 
 
 @dataclass(slots=True)
@@ -55,14 +55,23 @@ def liveness(world: World, course: Course) -> None:
 
 
 def end(world: World) -> None:
-    """End the actors; what is committed afterwards is final."""
+    """End the actors; what is committed afterwards is final. Returns when the backends of those that ended have gone.
+
+    Until then they hold the locks of their sessions, and the next run may be about to begin.
+    """
     _enter(world, "end")
     world.recorder.round = None
+    ended: list[Lane] = []
     for lane in world.lanes:
         if lane.process is not None:
             one = lane.process._replace(backends=tuple(on.backend_pid for on in lane.connections))
             world.recorder.event("process-end", **lane.who(), value=world.dismiss(one))
+            ended += [lane] * process.has_ended(one.pid)  # else it is kept
             lane.process = None
+    for lane in ended:
+        for on in lane.connections:
+            if on.backend_pid:
+                sessions.wait_until_gone(world, lane, on)
 
 
 def _enter(world: World, phase: str) -> None:

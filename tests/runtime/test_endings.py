@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -199,3 +202,32 @@ def test_no_server(tmp_path: Path, database: Database) -> None:
     with new_folder(tmp_path, wanted) as folder, pytest.raises(ServerError, match="PostgreSQL cannot be reached"):
         execute(wanted, folder, gone, pacing(lambda: None))
     assert folder.status() == FAILED
+
+
+def test_a_run_ends_when_the_backends_have_gone(database: Database, tmp_path: Path) -> None:
+    """Until then they hold the locks of their sessions. worker-b's is stopped, so that it cannot leave until it is continued."""
+    stopped: list[int] = []
+    returned = threading.Event()
+
+    def at(outside: Outside) -> bool:
+        if outside.backend("worker-a", IN_TRANSACTION) is None:
+            return False
+        stopped.append(outside.backend("worker-b") or 0)
+        os.kill(stopped[0], signal.SIGSTOP)
+        threading.Thread(target=go_on, args=(outside.pids["worker-b"],)).start()
+        return True
+
+    def go_on(client: int) -> None:
+        while is_there(client):
+            pass
+        returned.wait(1)  # what a run that does not wait for it needs to return is much less
+        os.kill(stopped[0], signal.SIGCONT)
+
+    outside = Outside(database, at)
+    wanted = request(script_file(tmp_path, "worker-b amend job=1", "worker-a amend job=2"))
+    with new_folder(tmp_path, wanted) as folder:
+        execute(wanted, folder, database, outside.watcher())
+        gone = not is_there(stopped[0])
+        returned.set()
+    outside.close()
+    assert gone
