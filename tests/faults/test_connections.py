@@ -344,3 +344,19 @@ def test_a_case_of_several_connections_is_not_exported(cluster: Cluster, tmp_pat
         play_alone(wanted, folder, cluster, QUIET)
     with pytest.raises(InputError, match="several connections, which cannot be exported"):
         script_of(RunFolder.open(tmp_path / "run"))
+
+
+@pytest.mark.parametrize("lines", ['kind = "lose-ack"', 'kind = "lose-commit"', 'kind = "idle-timeout"\nrounds = 2'])
+def test_what_strikes_a_statement_strikes_its_connection(database: Database, tmp_path: Path, lines: str) -> None:
+    """A claim's COMMIT is lost with the connection on which it is sent; the worker goes on with the other as it was."""
+    faults = f'[[faults]]\n{lines}\nat = "claim:COMMIT"\nactor = "worker-a"\nround = 1\n'
+    done = run(database, tmp_path, request(with_faults(tmp_path, faults), FENCED, settings={"fixture.jobs": "8"}))
+    (fault,) = [event for event in done.of("fault") if not (event.value or "").startswith("end of")]
+    (start,) = done.of("process-start", actor="worker-a")
+    first, second = done.of("session-start", actor="worker-a", value="lock")
+    (gone,) = done.of("backend-gone", actor="worker-a")
+    assert fault.session == gone.session == first.session
+    later = {event.session for event in done.events[second.seq :] if event.actor == "worker-a" and event.kind == "sent"}
+    assert later == {start.session, second.session}
+    assert done.verdict().root_cause is None
+    assert done.folder.run()["deterministic"] is True
