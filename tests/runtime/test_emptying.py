@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from psycopg.pq.abc import PGconn
@@ -14,6 +15,7 @@ from simrunner.runtime.emptying import TRUNCATE_EVERY, Emptier
 from simrunner.search.campaign import Campaign, request_of
 from simrunner.search.coordinator import Theatre
 from simrunner.search.sources import Seeded
+from tests.faults.repeats import histories, repeated
 from tests.runtime.test_determinism import ties
 
 TABLE = "CREATE TABLE jobs (id bigint PRIMARY KEY, note text, n bigint GENERATED ALWAYS AS IDENTITY)"
@@ -184,3 +186,10 @@ def test_an_old_snapshot_keeps_dead_rows_where_they_are(connection: PGconn, data
         lightly.empty(fresh=False)
     assert places == ["(0,1)", "(0,7)", "(0,13)"]
     lightly.close()
+
+
+def test_on_a_server_of_somebody_else_the_emptying_is_no_news_to_the_next_run(database: Database) -> None:
+    """There a TRUNCATE is logged as every change is; the runs after the first are made in emptied tables."""
+    elsewhere = replace(database, cluster=replace(database.cluster, embedded=False))
+    runs = repeated(elsewhere, "smoke", times=3)
+    assert len(histories(runs)) == 1
