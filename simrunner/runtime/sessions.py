@@ -53,7 +53,7 @@ def does_not_leave(lane: Lane, on: Connection) -> ServerError:
     """The error of a backend that neither waits for a lock nor leaves."""
     seconds = f"{LIMITS.backend_gone_seconds:g} s"
     return ServerError(
-        f"backend {on.backend_pid} of {lane.actor}{_named(on)} neither left within {seconds} nor waits for a lock; it may hold"
+        f"backend {on.backend_pid} of {lane.actor}{on.words} neither left within {seconds} nor waits for a lock; it may hold"
         " locks. The machine is overloaded or the backend is held by something else: end that and run again"
     )
 
@@ -95,10 +95,6 @@ def begin(world: World, on: Connection, backend_pid: int) -> None:
     """Let a connection have a new session."""
     world.sessions_used += 1
     on.session, on.backend_pid, on.begun = world.sessions_used, backend_pid, 0
-
-
-def _named(on: Connection) -> str:
-    return "" if on.name is None else f" (connection {on.name})"
 
 
 def _clear(on: Connection) -> None:

@@ -28,7 +28,8 @@ from simrunner.runtime.truth import TruthReader
 class Stage:
     """A database and processes for the runs of one design and one workload, one run at a time.
 
-    `reuse`: the design was installed in the database before. `keep`: processes are kept for the next run.
+    `reuse`: the design was installed in the database before. `keep`: processes are kept for the next run, unless their sessions
+    may hold locks, or the next role might need other connections.
     `coalesce`: BEGIN and local actions are no steps of their own.
     Raises DesignError for SQL that the server refuses, ServerError.
     """

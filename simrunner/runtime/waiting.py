@@ -111,8 +111,8 @@ def _closes_cycle(pid: int, blockers: tuple[int, ...], waiting: dict[int, tuple[
 
 
 def _stuck(lane: Lane) -> StepStuck:
-    label = lane.pending.label if lane.pending else "?"
+    label, on = lane.pending.label if lane.pending else "?", lane.connection
     return StepStuck(
-        f"{lane.actor} neither finished {label} nor is blocked by another actor after {LIMITS.step_seconds:.0f} s"
-        f" (backend {lane.connection.backend_pid}). Look for a lock held from outside the run, or a statement that takes too long"
+        f"{lane.actor}{on.words} neither finished {label} nor is blocked by another actor after {LIMITS.step_seconds:.0f} s"
+        f" (backend {on.backend_pid}). Look for a lock held from outside the run, or a statement that takes too long"
     )

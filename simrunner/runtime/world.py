@@ -63,6 +63,11 @@ class Connection:
     """What its open claim transaction returned."""
 
     @property
+    def words(self) -> str:
+        """How it is told in a message, behind the actor's name."""
+        return "" if self.name is None else f" (connection {self.name})"
+
+    @property
     def key(self) -> tuple[int, int]:
         """Its present transaction, as committed truth names it: backend pid, number in its session."""
         return self.backend_pid, self.begun
