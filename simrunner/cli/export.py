@@ -23,14 +23,12 @@ def export(folder: Path, form: str, output: Path | None) -> int:
     the design's.
     """
     from simrunner.cli.output import say
-    from simrunner.search.export.psql import psql_text
-    from simrunner.search.export.pytest_file import pytest_text
+    from simrunner.search.export.forms import TEXTS
     from simrunner.search.export.script_of import script_of
-    from simrunner.search.export.spec import spec_text
     from simrunner.store.folder import RunFolder
 
     script = script_of(RunFolder.open(folder))
-    text = {"spec": spec_text, "pytest": pytest_text, "psql": psql_text}[form](script)
+    text = TEXTS[form](script)
     if output is None:
         say(text.rstrip("\n"))
     else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import asdict
 
 from simrunner.analysis.facts import shown_path
@@ -9,13 +10,16 @@ from simrunner.analysis.names import fill_names
 from simrunner.analysis.pipeline import Analysis, analyse, publish
 from simrunner.cli.output import say_json, say_page
 from simrunner.cli.shrinking import Made
-from simrunner.errors import Divergence
+from simrunner.errors import Divergence, InputError
 from simrunner.model.tape import KILL, WAKE
 from simrunner.model.verdict import Finding
 from simrunner.report.interleaving import interleaving
 from simrunner.report.page import Page, plain_table
+from simrunner.search.export.forms import first_form
+from simrunner.search.export.script_of import script_of
 from simrunner.search.shrinking.failure import failure_of, finding_of
 from simrunner.search.shrinking.shrink import Shrunk
+from simrunner.store.folder import RunFolder
 from simrunner.strategies.deviating import HOLD, Deviation
 
 
@@ -30,7 +34,7 @@ def show_shrunk(made: Made, *, as_json: bool) -> None:
     if as_json:
         say_json(_document(made.shrunk, analysis, finding))
     else:
-        say_page(_page(made.shrunk, analysis, finding))
+        say_page(_page(made.folder, made.shrunk, analysis, finding))
 
 
 def _document(shrunk: Shrunk, analysis: Analysis, finding: Finding) -> dict[str, object]:
@@ -47,7 +51,7 @@ def _document(shrunk: Shrunk, analysis: Analysis, finding: Finding) -> dict[str,
     }
 
 
-def _page(shrunk: Shrunk, analysis: Analysis, finding: Finding) -> Page:
+def _page(folder: RunFolder, shrunk: Shrunk, analysis: Analysis, finding: Finding) -> Page:
     events, context = analysis.history.events, analysis.history.context
     page = Page()
     table = plain_table("", "deviations>", "faults>", "workers>", "jobs>", "steps>")
@@ -62,10 +66,18 @@ def _page(shrunk: Shrunk, analysis: Analysis, finding: Finding) -> Page:
     page.add_facts(
         ("tried", f"{shrunk.tried} candidates"),
         ("folder", path),
-        ("export", f"simrunner export {path} --to spec"),
+        ("export", _export(folder, path)),
         ("replay", analysis.replay),
     )
     return page
+
+
+def _export(folder: RunFolder, path: str) -> str:
+    """The line that exports the run; where that is refused, why."""
+    try:
+        return shlex.join(["simrunner", "export", path, "--to", first_form(script_of(folder))])
+    except InputError as refusal:
+        return f"this run {refusal.message}"
 
 
 def _deviation(one: Deviation) -> str:

@@ -43,6 +43,35 @@ def test_before_and_after_and_the_interleaving_are_shown(broken: Broken) -> None
     assert lines[-1].startswith("replay simrunner replay ")
 
 
+def test_an_export_is_offered(broken: Broken) -> None:
+    (offered,) = [line.split() for line in broken.ended.out.splitlines() if line.startswith("export ")]
+    assert offered == ["export", "simrunner", "export", str((broken.folder / "shrunk").relative_to(broken.home)), "--to", "spec"]
+    assert program(*offered[2:], cwd=broken.home).code == 0
+
+
+@pytest.mark.parametrize(
+    ("workload", "design", "why"),
+    [
+        (
+            "lost-lock-connection",
+            "mutants/trusts-lock-connection",
+            "this run has workers with several connections, which cannot be exported: replay it instead",
+        ),
+        (
+            "failing-statements",
+            "mutants/effect-without-key",
+            "this run holds the fault error-at, which cannot be exported: replay it instead",
+        ),
+    ],
+)
+def test_no_export_is_offered_where_it_would_be_refused(tmp_path: Path, workload: str, design: str, why: str) -> None:
+    assert program("run", workload, "--design", design, cwd=tmp_path).code == 1
+    shrunk = program("shrink", "results/latest", "--seconds", "1", cwd=tmp_path)
+    assert (shrunk.code, shrunk.err) == (0, "")
+    assert [line.partition("  ")[2].strip() for line in shrunk.out.splitlines() if line.startswith("export ")] == [why]
+    assert invoke("export", (tmp_path / "results/latest/shrunk").resolve(), "--to", "pytest").exit_code == 2
+
+
 def test_the_shrunk_run_is_a_run_like_any_other(broken: Broken) -> None:
     shrunk = broken.folder / "shrunk"
     verdict = json.loads((shrunk / "verdict.json").read_text())

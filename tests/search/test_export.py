@@ -16,6 +16,7 @@ from simrunner.runtime.account import cache_folder, server_account
 from simrunner.runtime.binaries import binaries
 from simrunner.runtime.cluster import Cluster
 from simrunner.runtime.database import create
+from simrunner.search.export.forms import first_form
 from simrunner.search.export.psql import psql_text
 from simrunner.search.export.pytest_file import pytest_text
 from simrunner.search.export.script import Script, Step, Symptom
@@ -155,6 +156,7 @@ def test_no_spec_for_a_kill_while_a_statement_waits() -> None:
     killed = by_hand(Step(1, "worker-a.1", "KILLED", None, in_transaction=True, blocked_by="worker-b"))
     with pytest.raises(InputError, match="killed while its statement waits"):
         spec_text(killed)
+    assert first_form(killed) == "pytest"
 
 
 def test_no_spec_for_sql_with_a_brace() -> None:

@@ -75,7 +75,7 @@ class Steps:
         if event.value in _ENDS:
             self._kill(event, session)
         elif event.value not in _ONLY_ORDER:
-            raise InputError(f"holds a {event.value}, which cannot be exported: replay it instead")
+            raise InputError(f"holds the fault {event.value}, which cannot be exported: replay it instead")
 
     def _kill(self, event: Event, session: int) -> None:
         self._begun.pop(session, None)
@@ -99,7 +99,7 @@ class Steps:
         operation = event.operation or ""
         source = self._design.operations.get(operation)
         if source is None:
-            raise InputError(f"{operation} is an action that simrunner builds itself; scripted runs cannot be exported")
+            raise InputError(f"holds {operation}, an action that simrunner builds itself; scripted runs cannot be exported")
         statement = source.statements[int(event.value or 1) - 1]
         values = self._values(event, operation)
         unknown = [name for name in statement.parameters if values.get(name) is None and name in ("job_id", "attempt")]

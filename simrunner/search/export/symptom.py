@@ -48,7 +48,7 @@ def symptom_of(finding: Finding, events: Sequence[Event], context: Context, desi
         return Symptom(None, _statement_before(event, steps), column, job_name(context, event.job))
     if finding.invariant == "no-false-empty":
         return Symptom(None, _statement_before(event, steps))
-    raise InputError(f"{finding.invariant} does not show in the rows of a queue, so that a case of it cannot be exported")
+    raise InputError(f"violates {finding.invariant}, which no row of a queue shows and cannot be exported: replay it instead")
 
 
 def jobs_view(design: Design) -> str:
