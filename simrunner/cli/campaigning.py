@@ -28,7 +28,7 @@ from simrunner.search.figures import Figures, Scale, document_of, figures_of, sc
 from simrunner.search.findings import firsts, place_of, prune
 from simrunner.search.talk import Begin, Ready
 from simrunner.store.folder import COMPLETE, FAILED, INTERRUPTED, RUN_JSON, RUNNING, RunFolder
-from simrunner.store.schedules import ScheduleResult, check_histories, repair, results_in
+from simrunner.store.schedules import ScheduleResult, check_sealed, repair, results_in, unseal_lines
 
 EXPLORE = "explore"
 CAMPAIGN_JSON = "campaign.json"
@@ -78,7 +78,7 @@ def resume(path: Path, given: Mapping[str, object], place: Place) -> int:
         if folder.run().get("status") == COMPLETE:
             return show(folder, as_json=place.as_json)
         scale_in(folder)  # before anything is started
-        check_histories(folder.path)
+        check_sealed(folder.path)
         base = _request_again(kept, path)
         check_same(folder, base)
         repair(folder.path)
@@ -91,6 +91,7 @@ def resume(path: Path, given: Mapping[str, object], place: Place) -> int:
                     _check_major(campaign, greet(crew))
                     folder.update_run(status=RUNNING, sessions=kept.sessions + 1)
                     begun = True
+                    unseal_lines(folder.path)
                     _direct(crew, folder, campaign, base, place, done=done)
             except SimrunnerError as early:
                 if not begun:
@@ -109,7 +110,7 @@ def _request_again(kept: Kept, path: Path) -> Request:
 def show(folder: RunFolder, *, as_json: bool) -> int:
     """Print what a campaign that has ended achieved. Returns the exit code. Raises RunFolderError."""
     campaign = campaign_in(folder)
-    check_histories(folder.path)
+    check_sealed(folder.path)
     results = results_in(folder.path)
     places = [place_of(folder.path, result) for result in firsts(results).values()]
     figures = figures_of(folder, campaign, scale_in(folder), results, places)
@@ -177,12 +178,12 @@ def _conclude(folder: RunFolder, campaign: Campaign, error: SimrunnerError | Non
 
 
 def _put_in_order(folder: RunFolder, campaign: Campaign, error: SimrunnerError | None) -> Figures:
-    from simrunner.store.histories import seal_histories
+    from simrunner.store.histories import seal_campaign
 
     repair(folder.path)
     results = results_in(folder.path)
     kept = prune(folder.path, results)
-    seal_histories(folder.path)
+    seal_campaign(folder.path)
     for one in kept:
         _seal_finding(RunFolder.open(one))
     folder.update_run(status=COMPLETE if error is None else INTERRUPTED if isinstance(error, Interrupted) else FAILED)

@@ -1,4 +1,7 @@
-"""The histories of a campaign as one partitioned Parquet dataset: `histories/part=<k>/*.parquet`, with a column `schedule`."""
+"""Sealing a campaign that has ended.
+
+Its histories become one partitioned Parquet dataset: `histories/part=<k>/*.parquet`, with a column `schedule`.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +13,18 @@ import pyarrow as pa
 from simrunner.history.schema import to_table
 from simrunner.model.event import Event
 from simrunner.store import files, parquet
-from simrunner.store.schedules import HISTORIES, records_of, sealed_in
+from simrunner.store.schedules import HISTORIES, lines_in, records_of, sealed_in
 from simrunner.store.sums import SEAL_JSON, sha256_of
 
 _ROWS = 100_000
 """A file is ended with the schedule that brings it to so many events: a Python tuple takes about 1 kB."""
 
 
-def seal_histories(folder: Path) -> int:
+def seal_campaign(folder: Path) -> int:
     """Turn the events of finished schedules into Parquet and remove what they were in. Returns the number of new events.
 
     Safe to repeat after a crash: a file of events always gives the same Parquet files, and is removed only after `seal.json`
-    has their SHA-256. The folder was repaired before. Raises RecordingFailed, RunFolderError.
+    has their SHA-256. That of the lines comes last. The folder was repaired before. Raises RecordingFailed, RunFolderError.
     """
     events = 0
     sums = sealed_in(folder)
@@ -38,6 +41,8 @@ def seal_histories(folder: Path) -> int:
         files.write_json(folder / SEAL_JSON, sums, durable=True)
         with files.recording(source):
             source.unlink()
+    sums.update((path.name, sha256_of(path)) for path in lines_in(folder).values())
+    files.write_json(folder / SEAL_JSON, sums, durable=True)
     return events
 
 

@@ -2,7 +2,8 @@
 
 A schedule's events are written first, as one record: its length in four bytes (big-endian) and MessagePack `[schedule, [event,
 ...]]`. Its line follows and makes it finished. So a campaign that is killed at any moment leaves at most a torn record or one
-whose line is missing; `repair` cuts that off, and the schedule is run again. Must not import numpy, pandas or pyarrow.
+whose line is missing; `repair` cuts that off, and the schedule is run again. When a campaign has ended, both
+are sealed; one that goes on takes the seal off its lines first. Must not import numpy, pandas or pyarrow.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from simrunner.store.sums import SEAL_JSON, compare, read_seal
 HISTORIES = "histories"
 """Where a campaign's events lie once they are sealed: `part=<k>/<session>-<number>.parquet`."""
 _LENGTH_BYTES = 4
+_NOT_WRITTEN = "was not written by the campaign: remove it"
 _T = TypeVar("_T")
 
 
@@ -86,8 +88,13 @@ def results_in(folder: Path) -> list[ScheduleResult]:
 
 def by_part(folder: Path) -> dict[int, list[ScheduleResult]]:
     """Return the finished schedules of each part, in the order in which they ended. Raises RunFolderError for a damaged line."""
+    return {part: _results(path) for part, path in lines_in(folder).items()}
+
+
+def lines_in(folder: Path) -> dict[int, Path]:
+    """Return the files of lines by their parts, in order."""
     paths = {_part_of(path): path for path in folder.glob("schedules-*.jsonl") if path.stem.rpartition("-")[2].isdecimal()}
-    return {part: _results(paths[part]) for part in sorted(paths)}
+    return dict(sorted(paths.items()))
 
 
 def repair(folder: Path) -> None:
@@ -102,21 +109,33 @@ def repair(folder: Path) -> None:
 
 
 def sealed_in(folder: Path) -> dict[str, str]:
-    """Return the SHA-256 of the campaign's sealed files of events by their paths from the folder. Raises RunFolderError."""
+    """Return the SHA-256 of the campaign's sealed files by their paths from the folder. Raises RunFolderError."""
     return read_seal(folder) if (folder / SEAL_JSON).exists() else {}
 
 
-def check_histories(folder: Path) -> None:
-    """Raise RunFolderError, naming the file, where the sealed events of a campaign are not those that it wrote.
+def unseal_lines(folder: Path) -> None:
+    """Take the seal off the lines of a campaign that goes on: they will grow. Raises RunFolderError, RecordingFailed."""
+    sums = sealed_in(folder)
+    events = {name: sum_then for name, sum_then in sums.items() if not _is_of_lines(name)}
+    if events != sums:
+        files.write_json(folder / SEAL_JSON, events, durable=True)
+
+
+def check_sealed(folder: Path) -> None:
+    """Raise RunFolderError, naming the file, where the sealed files of a campaign are not those that it wrote.
 
     What a kill left between the events and their seal counts as unwritten: as long as the events are there it is made again.
     """
     sums = sealed_in(folder)
     compare(folder, sums)
+    if any(_is_of_lines(name) for name in sums):
+        for path in lines_in(folder).values():
+            if path.name not in sums:
+                raise RunFolderError(_NOT_WRITTEN, place=path)
     written = (path for path in sorted((folder / HISTORIES).rglob("*")) if not path.is_dir() and not path.name.startswith("."))
     for path in written:
         if str(path.relative_to(folder)) not in sums and not _unsealed(folder, path).exists():
-            what = "was not written by the campaign: remove it" if sums else f"cannot be compared: {folder / SEAL_JSON} is gone"
+            what = _NOT_WRITTEN if sums else f"cannot be compared: {folder / SEAL_JSON} is gone"
             raise RunFolderError(what, place=path)
 
 
@@ -164,6 +183,10 @@ def _results(path: Path) -> list[ScheduleResult]:
         return msgspec.json.Decoder(ScheduleResult).decode_lines(whole)
     except msgspec.DecodeError as error:
         raise RunFolderError(f"is damaged ({error}); the campaign cannot be read", place=path) from error
+
+
+def _is_of_lines(name: str) -> bool:
+    return name.startswith("schedules-")
 
 
 def _lines_of(folder: Path, part: int) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -184,21 +185,34 @@ def add(path: Path) -> Path:
     return Path(shutil.copy(path, path.with_name("7-00000.parquet")))
 
 
+def add_part(path: Path) -> Path:
+    return Path(shutil.copy(path, path.with_name("schedules-7.jsonl")))
+
+
+def change_a_digit(path: Path) -> Path:
+    path.write_bytes(re.sub(rb'"steps":\d', b'"steps":9', path.read_bytes(), count=1))
+    return path
+
+
 @pytest.mark.parametrize(
-    ("damage", "words"),
+    ("kind", "damage", "words"),
     [
-        (truncate, "is damaged: it is not the file that simrunner wrote"),
-        (flip, "is damaged: it is not the file that simrunner wrote"),
-        (remove, "cannot be read (No such file or directory)"),
-        (add, "was not written by the campaign: remove it"),
+        ("histories/*/*.parquet", truncate, "is damaged: it is not the file that simrunner wrote"),
+        ("histories/*/*.parquet", flip, "is damaged: it is not the file that simrunner wrote"),
+        ("histories/*/*.parquet", remove, "cannot be read (No such file or directory)"),
+        ("histories/*/*.parquet", add, "was not written by the campaign: remove it"),
+        ("schedules-*.jsonl", change_a_digit, "is damaged: it is not the file that simrunner wrote"),
+        ("schedules-*.jsonl", truncate, "is damaged: it is not the file that simrunner wrote"),
+        ("schedules-*.jsonl", remove, "cannot be read (No such file or directory)"),
+        ("schedules-*.jsonl", add_part, "was not written by the campaign: remove it"),
     ],
 )
-def test_damage_to_its_histories_is_told_with_the_file(
-    found: Explored, tmp_path: Path, damage: Callable[[Path], Path], words: str
+def test_damage_to_its_sealed_files_is_told_with_the_file(
+    found: Explored, tmp_path: Path, kind: str, damage: Callable[[Path], Path], words: str
 ) -> None:
     folder = shutil.copytree(found.folder, tmp_path / "copy")
     assert invoke("analyze", folder).exit_code == 1
-    hurt = damage(next((folder / "histories").rglob("*.parquet")))
+    hurt = damage(next(folder.glob(kind)))
     for command_line in (("analyze", folder), ("explore", "--resume", folder)):
         told = invoke(*command_line)
         assert told.exit_code == 2
@@ -306,8 +320,13 @@ def test_ctrl_c_keeps_what_is_finished_and_says_how_to_go_on(going: Going) -> No
     run = json.loads((going.folder() / "run.json").read_text())
     assert run["status"] == "interrupted"
     assert len(pandas.read_parquet(going.folder() / "histories").schedule.unique()) == len(results)
+    again = start(going.home, "--resume", str(going.folder()))
+    again.wait_for(len(results) + 3)
+    again.end(signal.SIGKILL)
+    assert invoke("analyze", going.folder()).exit_code != 2  # its files are as the killed command left them
     resumed = program("explore", "--resume", str(going.folder()), cwd=going.home)
     assert (resumed.code, len(results_in(going.folder()))) == (0, LONG)
+    assert invoke("analyze", going.folder()).exit_code == 0
 
 
 def test_an_actor_that_dies_by_itself_makes_its_schedule_unknown(going: Going) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pandas
@@ -10,8 +12,20 @@ import pytest
 
 from simrunner.errors import RecordingFailed, RunFolderError
 from simrunner.model.event import Event
-from simrunner.store.histories import seal_histories
-from simrunner.store.schedules import HISTORIES, Ledger, ScheduleResult, by_part, check_histories, records_of, repair, results_in
+from simrunner.store import files
+from simrunner.store.files import write_json
+from simrunner.store.histories import seal_campaign
+from simrunner.store.schedules import (
+    HISTORIES,
+    Ledger,
+    ScheduleResult,
+    by_part,
+    check_sealed,
+    records_of,
+    repair,
+    results_in,
+    unseal_lines,
+)
 
 EVENTS = [Event(1, "setup", kind="run", value="start"), Event(2, "safety", kind="clock", value="5", virtual_time=7)]
 
@@ -99,7 +113,7 @@ def test_a_damaged_line_is_told(tmp_path: Path) -> None:
 def test_the_histories_are_one_table(tmp_path: Path) -> None:
     written(tmp_path, 0, 2, part=0)
     written(tmp_path, 1, part=1)
-    assert seal_histories(tmp_path) == 6
+    assert seal_campaign(tmp_path) == 6
     table = pandas.read_parquet(tmp_path / HISTORIES)
     assert table.groupby("schedule").size().to_dict() == {0: 2, 1: 2, 2: 2}
     assert table.groupby("part", observed=True).schedule.unique().map(list).to_dict() == {0: [0, 2], 1: [1]}
@@ -112,16 +126,16 @@ def test_sealing_again_after_a_crash_repeats_nothing(tmp_path: Path) -> None:
     written(tmp_path, 0, 1)
     events = tmp_path / "events-0-0.bin"
     kept = events.read_bytes()
-    seal_histories(tmp_path)
+    seal_campaign(tmp_path)
     events.write_bytes(kept)
-    seal_histories(tmp_path)
+    seal_campaign(tmp_path)
     assert len(pandas.read_parquet(tmp_path / HISTORIES)) == 4
 
 
 def test_sealing_in_several_sessions_adds_up(tmp_path: Path) -> None:
     for session in range(3):
         written(tmp_path, session, session=session)
-        seal_histories(tmp_path)
+        seal_campaign(tmp_path)
     assert sorted(pandas.read_parquet(tmp_path / HISTORIES).schedule) == [0, 0, 1, 1, 2, 2]
 
 
@@ -135,36 +149,115 @@ def test_a_removed_folder_is_noticed(tmp_path: Path) -> None:
 
 
 def sealed(folder: Path) -> Path:
-    """A campaign whose events are sealed."""
+    """A campaign that has ended."""
     written(folder, 0, 1)
     repair(folder)
-    seal_histories(folder)
-    check_histories(folder)
+    seal_campaign(folder)
+    check_sealed(folder)
     return folder / HISTORIES / "part=0/0-00000.parquet"
 
 
 def test_a_kill_between_the_events_and_their_seal_is_no_damage(tmp_path: Path) -> None:
     """The events are still there, so the Parquet files beside them, whole or not, are made again."""
     sealed(tmp_path)
+    unseal_lines(tmp_path)
     written(tmp_path, 2, session=1)
     begun = tmp_path / HISTORIES / "part=0/1-00000.parquet"
     begun.write_bytes(b"PAR1")
-    check_histories(tmp_path)
-    seal_histories(tmp_path)
-    check_histories(tmp_path)
+    check_sealed(tmp_path)
+    seal_campaign(tmp_path)
+    check_sealed(tmp_path)
     assert sorted(pandas.read_parquet(tmp_path / HISTORIES).schedule.unique()) == [0, 1, 2]
     begun.rename(begun.with_name("2-00000.parquet"))
     with pytest.raises(RunFolderError, match=r"1-00000[.]parquet: cannot be read"):
-        check_histories(tmp_path)
+        check_sealed(tmp_path)
 
 
 def test_a_file_that_nobody_seals_is_damage(tmp_path: Path) -> None:
     begun = sealed(tmp_path).with_name("1-00000.parquet")
     begun.write_bytes(b"PAR1")
     with pytest.raises(RunFolderError, match=r"1-00000[.]parquet: was not written by the campaign"):
-        check_histories(tmp_path)
+        check_sealed(tmp_path)
 
 
 def test_an_unfinished_file_is_no_damage(tmp_path: Path) -> None:
     sealed(tmp_path).with_name(".0-00001.parquet.4194305.tmp").write_bytes(b"PAR1")
-    check_histories(tmp_path)
+    check_sealed(tmp_path)
+
+
+def change_a_digit(folder: Path) -> Path:
+    path = folder / "schedules-0.jsonl"
+    path.write_bytes(path.read_bytes().replace(b'"steps":5', b'"steps":6', 1))
+    return path
+
+
+def test_a_changed_digit_in_a_line_is_damage(tmp_path: Path) -> None:
+    sealed(tmp_path)
+    change_a_digit(tmp_path)
+    assert results_in(tmp_path)[0].steps == 6
+    with pytest.raises(RunFolderError, match=r"schedules-0[.]jsonl: is damaged: it is not the file that simrunner wrote"):
+        check_sealed(tmp_path)
+
+
+def test_lines_that_are_gone_or_that_nobody_sealed_are_damage(tmp_path: Path) -> None:
+    sealed(tmp_path)
+    more = Path(shutil.copy(tmp_path / "schedules-0.jsonl", tmp_path / "schedules-7.jsonl"))
+    with pytest.raises(RunFolderError, match=r"schedules-7[.]jsonl: was not written by the campaign"):
+        check_sealed(tmp_path)
+    more.unlink()
+    check_sealed(tmp_path)
+    (tmp_path / "schedules-0.jsonl").unlink()
+    with pytest.raises(RunFolderError, match=r"schedules-0[.]jsonl: cannot be read"):
+        check_sealed(tmp_path)
+
+
+def test_a_kill_of_a_campaign_that_went_on_is_no_damage(tmp_path: Path) -> None:
+    """Whatever it had appended, in an old part or a new one, torn or not, its lines were under no seal. Its old events are."""
+    events = sealed(tmp_path)
+    unseal_lines(tmp_path)
+    check_sealed(tmp_path)
+    written(tmp_path, 2, session=1)
+    written(tmp_path, 3, part=1, session=1)
+    with (tmp_path / "schedules-0.jsonl").open("ab") as file:
+        file.write(b'{"schedule":')
+    check_sealed(tmp_path)
+    repair(tmp_path)
+    seal_campaign(tmp_path)
+    check_sealed(tmp_path)
+    change_a_digit(tmp_path)
+    with pytest.raises(RunFolderError, match="schedules-0"):
+        check_sealed(tmp_path)
+    unseal_lines(tmp_path)
+    events.write_bytes(b"PAR1")
+    with pytest.raises(RunFolderError, match="0-00000"):
+        check_sealed(tmp_path)
+
+
+def test_a_kill_while_a_campaign_is_sealed_is_no_damage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wherever it is killed between its last line and the last seal."""
+    for stop in range(1, 4):
+        folder = tmp_path / str(stop)
+        folder.mkdir()
+        written(folder, 0)
+        written(folder, 1, part=1)
+        seals = count(1)
+
+        def write(path: Path, document: object, *, durable: bool, stop: int = stop, seals: Iterator[int] = seals) -> None:
+            if next(seals) == stop:
+                raise Killed
+            write_json(path, document, durable=durable)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(files, "write_json", write)
+            with pytest.raises(Killed):
+                seal_campaign(folder)
+        check_sealed(folder)
+        seal_campaign(folder)
+        check_sealed(folder)
+        change_a_digit(folder)
+        with pytest.raises(RunFolderError, match="schedules-0"):
+            check_sealed(folder)
+
+
+class Killed(Exception):
+    """What stands for the end of the process."""
