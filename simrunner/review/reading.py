@@ -19,6 +19,7 @@ from simrunner.config import place_of
 from simrunner.config.place import shown
 from simrunner.model.design import Design, OperationSource, Statement
 from simrunner.model.operations import SCHEMAS
+from simrunner.review.keys import keys_of
 
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # it warns of what it takes for a command, which is said in a remark
 
@@ -55,7 +56,7 @@ class Reading(NamedTuple):
     statements: dict[str, tuple[Read, ...]]
     """Operation -> its statements in file order."""
     unique_keys: dict[str, list[frozenset[str]]]
-    """Table -> the sets of columns that tell its rows apart, as far as CREATE statements and design.toml say so."""
+    """Table -> the sets of columns that tell its rows apart, as far as the schema and design.toml say so."""
 
     @property
     def toml(self) -> str:
@@ -176,30 +177,8 @@ def _tree(sent: str) -> exp.Expr | None:
 
 
 def _unique_keys(design: Design, schema: Iterable[Read]) -> dict[str, list[frozenset[str]]]:
-    keys: dict[str, list[frozenset[str]]] = {}
-    for read in schema:
-        if isinstance(read.root, exp.Create):
-            name = read.root.find(exp.Table)
-            found = _keys_of(read.root)
-            if name is not None and (found or read.root.kind == "TABLE"):
-                keys.setdefault(name.name.lower(), []).extend(found)
+    made = keys_of(read.root for read in schema if read.root is not None)
+    keys = {table: list(named.values()) for table, named in made.items()}
     for entry in design.state_tables:
         keys.setdefault(bare(entry.table), []).append(frozenset({entry.job_column.lower()}))
     return keys
-
-
-def _keys_of(create: exp.Create) -> list[frozenset[str]]:
-    if create.kind == "INDEX":
-        parameters = create.this.args.get("params")
-        partial = parameters is None or parameters.args.get("where") is not None
-        return [_names(parameters.args.get("columns") or ())] if create.args.get("unique") and not partial else []
-    keys = [_names(key.expressions) for key in create.find_all(exp.PrimaryKey)]
-    for kind in (exp.PrimaryKeyColumnConstraint, exp.UniqueColumnConstraint):
-        for constraint in create.find_all(kind):
-            column = constraint.find_ancestor(exp.ColumnDef)
-            keys.append(_names([column.this] if column is not None else constraint.this.expressions))
-    return keys
-
-
-def _names(nodes: Iterable[exp.Expr]) -> frozenset[str]:
-    return frozenset(node.name.lower() for node in nodes)

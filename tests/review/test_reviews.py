@@ -176,6 +176,11 @@ CASES: dict[str, tuple[str, Files, Files]] = {
             "schema": changed(SCHEMA, ("last_error   text\n", "last_error   text,\n    UNIQUE (payload, created_at)\n")),
         },
     ),
+    "a key of effects that is dropped": (
+        "effect-without-key",
+        {"schema-changes": "ALTER TABLE synthetic_effects DROP CONSTRAINT synthetic_effects_pkey;"},
+        {"schema-changes": "ALTER TABLE synthetic_effects DROP CONSTRAINT synthetic_effects_pkey, ADD UNIQUE (job_id);"},
+    ),
     "a limit without an order": (
         "order-without-tie-breaker",
         {"claim": changed(CLAIM, ("    ORDER BY priority DESC, available_at, created_at, id\n", ""))},

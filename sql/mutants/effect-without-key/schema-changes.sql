@@ -1,0 +1,1 @@
+ALTER TABLE synthetic_effects DROP CONSTRAINT synthetic_effects_pkey;
