@@ -121,14 +121,19 @@ class Nursery:
 
 
 def _serve(spec: HandSpec, end: socket.socket, coordinator: int) -> None:
-    while end.recv(len(_ASKED)):
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with suppress(BrokenPipeError, ConnectionResetError):  # the coordinator is gone: this process is about to be, too
+        while end.recv(len(_ASKED)):
+            _bear(spec, end, coordinator)
+
+
+def _bear(spec: HandSpec, end: socket.socket, coordinator: int) -> None:
+    """Fork an actor and tell of it."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with ours, theirs:
         pid = _fork_sibling()
         if pid == 0:
             process.run_in_child(spec, theirs, coordinator, partial(process.live, spec, theirs))
-        theirs.close()
         socket.send_fds(end, [_BORN.pack(pid, process.start_time(pid))], [ours.fileno()])
-        ours.close()
 
 
 def _fork_sibling() -> int:

@@ -64,7 +64,8 @@ class Transaction:
             fed = [dict(zip(columns, row, strict=True)) for row in rows] if _is_fed(statement, columns) else [{}]
             rows, returned = [], ()
             for row_values in fed:
-                reply, mapped = self._statement(source, number, {**values, **row_values}, before)
+                subject = self.subject._replace(job=row_values.get("job_id", self.subject.job))
+                reply, mapped = self._statement(source, number, {**values, **row_values}, subject, before)
                 before = None
                 columns = reply.columns
                 rows += reply.rows
@@ -72,7 +73,7 @@ class Transaction:
         return returned
 
     def _statement(
-        self, source: OperationSource, number: int, values: Values, crash_point: str | None
+        self, source: OperationSource, number: int, values: Values, subject: Subject, crash_point: str | None
     ) -> tuple[Reply, tuple[Returned, ...]]:
         statement = source.statements[number - 1]
         last = number == len(source.statements)
@@ -81,7 +82,7 @@ class Transaction:
             self.operation,
             str(number),
             self._alone_at[0] if self._alone_at else crash_point,
-            *self.subject,
+            *subject,
             probes=self.operation == "claim" and number == 1,
             ends=bool(self._alone_at),
             connection=self._session.place,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -93,3 +94,18 @@ def test_one_that_always_ends_is_told(opened: Opened, monkeypatch: pytest.Monkey
     opened.nursery.ask()
     with pytest.raises(ServerError, match="the process that forks the actors ends again and again"):
         opened.nursery.take()
+
+
+def test_one_whose_coordinator_is_killed_ends_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be in the middle of a fork when its coordinator goes; what it wrote then would reach the user."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+
+    def fork() -> int:
+        ours.close()
+        return os.getpid()
+
+    monkeypatch.setattr(nursery, "_fork_sibling", fork)
+    with theirs:
+        ours.send(b".")
+        nursery._serve(HandSpec("", SMOKE.design, SMOKE.workload, superuser=True), theirs, os.getpid())
+    assert ours.fileno() == -1

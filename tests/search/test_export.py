@@ -26,6 +26,7 @@ from simrunner.search.play import begin_part, play
 from simrunner.search.request import prepare
 from simrunner.spec.parser import parse
 from simrunner.store.folder import RunFolder
+from simrunner.strategies.deviating import HOLD, Deviating, Deviation
 from tests.runtime.runs import QUIET, STARTED
 from tests.search.psql import Desk
 
@@ -72,19 +73,24 @@ def isolationtester(major: int) -> Path:
     return folder / "lib/postgresql/pgxs/src/test/isolation/isolationtester"
 
 
+def isolated(cluster: Cluster, text: str) -> str:
+    """What isolationtester prints of a spec."""
+    command = [str(isolationtester(cluster.major))]
+    with create(cluster, "isolation") as database:
+        command.append(cluster.conninfo(database.name))
+        done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
 @pytest.mark.parametrize("mutant", CASES)
 def test_isolationtester_shows_the_violation(cluster: Cluster, scripts: dict[str, Script], mutant: str) -> None:
     text = spec_text(scripts[mutant])
-    program = isolationtester(cluster.major)
-    with create(cluster, "isolation") as database:
-        done = subprocess.run(
-            [str(program), cluster.conninfo(database.name)], input=text, capture_output=True, text=True, check=False, timeout=60
-        )
-    assert (done.returncode, done.stderr) == (0, "")
-    last = done.stdout.rpartition("observer VIOLATED: ")[2]
+    printed = isolated(cluster, text)
+    last = printed.rpartition("observer VIOLATED: ")[2]
     assert "(1 row)" in last
-    assert "invalid permutation" not in done.stdout
-    assert done.stdout.count("<waiting ...>") == text.count("# BLOCKED by")
+    assert "invalid permutation" not in printed
+    assert printed.count("<waiting ...>") == text.count("# BLOCKED by")
 
 
 @pytest.mark.parametrize("mutant", CASES)
@@ -146,6 +152,23 @@ def test_what_a_statement_takes_from_the_one_before_is_fed(scripts: dict[str, Sc
     assert fed
     text = psql_text(scripts["select-then-update"])
     assert text.count("\\gset") == len(fed)
+
+
+def test_a_claim_that_found_nothing_is_told_with_the_job_that_it_looked_for(cluster: Cluster, tmp_path: Path) -> None:
+    """A spec feeds no row to the next statement, so the job stands there; nobody looks at the end, so there is no observer."""
+    settings = {"actors.workers": "2", "fixture.jobs": "2"}
+    request = prepare("smoke", "mutants/select-then-update", settings, seed=1, mode="stepped", strategy="round-robin")
+    put_off = Deviating([Deviation(HOLD, round=1, place=2, actor="worker-a")])
+    with begin_part(request, cluster, tmp_path / "run", STARTED) as folder:
+        play(replace(request, coalesce=True, decider=put_off), folder, cluster, QUIET)
+    found = script_of(RunFolder.open(tmp_path / "run"))
+    text = spec_text(found)
+    assert found.symptom.sql is None
+    assert text.count("WHERE id = '1'\n  AND completed_at IS NULL") == 2
+    assert "NULL\nRETURNING" in text
+    assert "= NULL\n  AND" not in text
+    parse(text, "case.spec")
+    assert isolated(cluster, text).rpartition("claim 2: ")[2].count("(0 rows)") == 1
 
 
 def by_hand(*steps: Step) -> Script:

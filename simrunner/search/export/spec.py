@@ -17,7 +17,7 @@ def spec_text(script: Script) -> str:
         _head(script),
         *(f"# {name}\nsetup\n{{\n{sql}\n}}\n" for name, sql in script.setup),
         f"teardown\n{{\nDROP SCHEMA {clock.SCHEMA} CASCADE;\n}}\n",
-        *(_session(name, script, steps) for name in (*script.sessions, OBSERVER)),
+        *(_session(name, script, steps) for name in dict.fromkeys((*script.sessions, *(step.session for step in steps)))),
         _permutation(steps),
     ]
     return "\n".join(parts)

@@ -16,6 +16,8 @@ from simrunner.search.export.literals import Values, filled, forms
 from simrunner.search.export.script import Step
 
 CONTROL = frozenset({"COMMIT", "ROLLBACK"})
+_OF_A_ROW = frozenset({"job_id", "attempt"})
+"""Parameters that a statement may take from the row that the one before returned."""
 _TRACES = frozenset({"transition", "renewal", "effect"})
 _ENDS = (KILL, UNPLANNED, "barrier-stuck")
 """Faults that end a session."""
@@ -102,18 +104,17 @@ class Steps:
             raise InputError(f"holds {operation}, an action that simrunner builds itself; scripted runs cannot be exported")
         statement = source.statements[int(event.value or 1) - 1]
         values = self._values(event, operation)
-        unknown = [name for name in statement.parameters if values.get(name) is None and name in ("job_id", "attempt")]
-        row_values = {**values, **self._returned(event)} if unknown else values
-        if unknown and self._rows.get(session) == 1:
-            return filled(statement, operation, row_values, unknown), forms(statement, operation, row_values, unknown)
+        fed = [name for name in statement.parameters if name in _OF_A_ROW and (operation == "claim" or values.get(name) is None)]
+        row_values = {**values, **self._fed(event, values)} if fed else values
+        if fed and self._rows.get(session) == 1:
+            return filled(statement, operation, row_values, fed), forms(statement, operation, row_values, fed)
         return filled(statement, operation, row_values), {}
 
-    def _returned(self, event: Event) -> Values:
-        """What the row before must have been: the job that the statement then returned; nothing is known of one without rows."""
+    def _fed(self, event: Event, values: Values) -> Values:
+        """What the row before must have held: the job that it named, and the attempt of the row that the statement returned."""
         read = self._reads.get(event.seq)
-        if read is None:
-            return {"job_id": None, "attempt": None}
-        return {"job_id": job_name(self._context, read.job), "attempt": read.attempt}
+        attempt = values.get("attempt")
+        return {"job_id": values.get("job_id"), "attempt": read.attempt if attempt is None and read is not None else attempt}
 
     def _values(self, event: Event, operation: str) -> Values:
         workload, job = self._workload, job_name(self._context, event.job)
