@@ -60,13 +60,13 @@ def test_an_export_is_offered(broken: Broken) -> None:
         (
             "failing-statements",
             "mutants/effect-without-key",
-            "this run holds the fault error-at, which cannot be exported: replay it instead",
+            "this run holds the fault lock-timeout, which cannot be exported: replay it instead",
         ),
     ],
 )
 def test_no_export_is_offered_where_it_would_be_refused(tmp_path: Path, workload: str, design: str, why: str) -> None:
     assert program("run", workload, "--design", design, cwd=tmp_path).code == 1
-    shrunk = program("shrink", "results/latest", "--seconds", "1", cwd=tmp_path)
+    shrunk = program("shrink", "results/latest", cwd=tmp_path)
     assert (shrunk.code, shrunk.err) == (0, "")
     assert [line.partition("  ")[2].strip() for line in shrunk.out.splitlines() if line.startswith("export ")] == [why]
     assert invoke("export", (tmp_path / "results/latest/shrunk").resolve(), "--to", "pytest").exit_code == 2
