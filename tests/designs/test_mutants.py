@@ -25,6 +25,17 @@ def test_the_newest_job_is_claimed_first(database: Database) -> None:
     assert queue.run("eligible")[0]["job"] == "1"
 
 
+@pytest.mark.parametrize(("design", "early"), [("mutants/claims-early", ["1"]), ("reference", [])])
+def test_a_released_job_is_claimed_before_its_delay_is_over(database: Database, design: str, early: list[str]) -> None:
+    queue = Queue(database, load_design(design))
+    queue.claim("a", batch=24)
+    assert queue.owns("release", "a", "1", retry_delay_ms=5_000)
+    queue.at(4_999)
+    assert queue.claim("b") == early
+    queue.at(5_000)
+    assert [*early, *queue.claim("b")] == ["1"]
+
+
 def test_two_workers_that_read_the_same_job_both_claim_it(database: Database) -> None:
     queue = Queue(database, load_design("mutants/select-then-update"))
     read, write = queue.design.operations["claim"].statements
@@ -46,13 +57,17 @@ def test_nobody_recovers() -> None:
     assert not load_design("mutants/no-recovery").offers("recover")
 
 
-@pytest.mark.parametrize("name", ["select-then-update", "unfenced-completion", "no-recovery", "claim-outside-order"])
+MUTANTS = ("select-then-update", "unfenced-completion", "no-recovery", "claim-outside-order", "claims-early")
+
+
+@pytest.mark.parametrize("name", MUTANTS)
 def test_a_mutant_says_what_it_breaks(name: str) -> None:
     expected = {
         "select-then-update": "single-live-claim",
         "unfenced-completion": "fenced-writes",
         "no-recovery": "no-job-lost",
         "claim-outside-order": "claim-order",
+        "claims-early": "claim-due",
     }
     assert load_design(f"mutants/{name}").expects_root_cause == expected[name]
 

@@ -37,6 +37,7 @@ def test_ten_runs_are_one_history_and_the_reference_keeps_its_promises(database:
     [
         ("mutants/release-keeps-token", "ownership-complete"),
         ("mutants/exit-without-release", "no-job-lost"),
+        ("mutants/claims-early", "claim-due"),  # what was given back may not be claimed before its delay is over
         ("mutants/no-recovery", None),  # whoever is told to end gives back what it holds: nothing is left to recover
     ],
 )
