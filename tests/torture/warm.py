@@ -23,6 +23,8 @@ PRELOADED = (
     "simrunner.search.request",
     "tests.torture.warm",
 )
+OUTPUTS = ("out", "err")
+"""The files in which a command's standard output and standard error are kept, by descriptor from 1."""
 
 
 class Command:
@@ -30,6 +32,8 @@ class Command:
 
     def __init__(self, cache: Path, home: Path, environment: dict[str, str], words: list[str]) -> None:
         self._output = TemporaryDirectory()
+        for name in OUTPUTS:  # it may be killed before it has any
+            (Path(self._output.name) / name).touch()
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(list(PRELOADED))
         self._process = context.Process(target=_live, args=(Path(self._output.name), cache, home, environment, words))
@@ -52,15 +56,15 @@ class Command:
     def communicate(self) -> tuple[str, str]:
         """Wait for its end and return what it wrote."""
         self._process.join()
-        out, err = ((Path(self._output.name) / name).read_text() for name in ("out", "err"))
+        out, err = ((Path(self._output.name) / name).read_text() for name in OUTPUTS)
         self._output.cleanup()
         return out, err
 
 
 def _live(output: Path, cache: Path, home: Path, environment: dict[str, str], words: list[str]) -> None:
     os.setsid()
-    for number, name in ((1, "out"), (2, "err")):
-        file = os.open(output / name, os.O_WRONLY | os.O_CREAT)
+    for number, name in enumerate(OUTPUTS, 1):
+        file = os.open(output / name, os.O_WRONLY)
         os.dup2(file, number)
         os.close(file)
     os.chdir(home)
