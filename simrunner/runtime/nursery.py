@@ -25,8 +25,8 @@ from simrunner.runtime.holding import ENDING
 from simrunner.runtime.process import HandSpec, Process
 
 _CLONE_PARENT = 0x8000
-_CLONE = {"x86_64": 56}.get(os.uname().machine, 220)
-"""Number of clone(2): x86-64 has its own, the other 64-bit machines that PostgreSQL is packaged for share one."""
+_CLONE = {"x86_64": 56, "aarch64": 220, "riscv64": 220, "loongarch64": 220}.get(os.uname().machine, 0)
+"""Number of clone(2) on this kind of machine; 0: it is not known."""
 _BORN = struct.Struct("=qq")
 """Process id and start time of an actor, beside the descriptor of its gate."""
 _ASKED = b"."
@@ -37,9 +37,14 @@ _interpreter = ctypes.PyDLL(None, use_errno=True)
 
 
 class Nursery:
-    """Forks processes that can play any actor of a run. One that was killed is replaced: the actors live on without it."""
+    """Forks processes that can play any actor of a run. One that was killed is replaced: the actors live on without it.
+
+    Raises ServerError on a kind of machine on which that is not known to work.
+    """
 
     def __init__(self, spec: HandSpec) -> None:
+        if not _CLONE:
+            raise ServerError(f"actors cannot be forked on {os.uname().machine}: run simrunner on x86_64 or aarch64")
         self._spec = spec
         self._asked = 0
         self._begin()

@@ -172,7 +172,8 @@ def test_a_session_that_leaves_by_itself_while_another_is_ended_has_ended(cluste
         while len(values(look, f"SELECT pid FROM pg_stat_activity WHERE pid IN ({pids[0]}, {pids[2]})")):
             continue
         os.kill(pids[1], signal.SIGCONT)
-        ended.result()
+        ended.result()  # it raises where it takes one that has left for one that stays
+        assert values(look, f"SELECT pid FROM pg_stat_activity WHERE pid IN ({', '.join(map(str, pids))})") == []
 
 
 def test_a_session_that_does_not_end_is_told(cluster: Cluster, database: Database, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,7 +85,10 @@ def test_one_that_is_killed_while_processes_are_asked_for(opened: Opened) -> Non
     opened.nursery.ask()
     opened.nursery.ask()
     os.kill(opened.pid, signal.SIGKILL)
-    kill(opened.nursery.take(), opened.nursery.take())
+    first, second = opened.nursery.take(), opened.nursery.take()
+    assert len({first.pid, second.pid} & children()) == 2
+    assert opened.nursery.asked == 0
+    kill(first, second)
 
 
 def test_one_that_always_ends_is_told(opened: Opened, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,6 +97,12 @@ def test_one_that_always_ends_is_told(opened: Opened, monkeypatch: pytest.Monkey
     opened.nursery.ask()
     with pytest.raises(ServerError, match="the process that forks the actors ends again and again"):
         opened.nursery.take()
+
+
+def test_a_machine_whose_clone_is_not_known_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nursery, "_CLONE", 0)
+    with pytest.raises(ServerError, match="actors cannot be forked on"):
+        Nursery(HandSpec("", SMOKE.design, SMOKE.workload, superuser=True))
 
 
 def test_one_whose_coordinator_is_killed_ends_without_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
