@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from time import perf_counter_ns
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from msgspec import structs
 
@@ -27,6 +27,8 @@ from simrunner.store.final import FinalRows
 from simrunner.store.journal import Names
 from simrunner.store.schedules import ScheduleResult
 from simrunner.strategies.exhaustive import ExhaustiveDecider
+
+D = TypeVar("D")
 
 
 @dataclass(slots=True)
@@ -89,6 +91,17 @@ def play(stage: Stage, request: Request, number: int) -> Played:
     verdict = verdict_of(request, memory, final)
     judged = _judged(_result(request, number, memory, began_ns), final, verdict, began_ns)
     return Played(judged, request, memory, final, verdict)
+
+
+def used(played: Played, kind: type[D]) -> D:
+    """The decider that a schedule was run with, as the run has left it: of one that was run again, not the one that was given.
+
+    Raises TypeError if it is of another kind.
+    """
+    decider = played.request.decider
+    if not isinstance(decider, kind):
+        raise TypeError(f"a schedule was decided by {type(decider).__name__}, not by {kind.__name__}")
+    return decider
 
 
 def _accident(memory: Memory) -> str | None:

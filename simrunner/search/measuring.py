@@ -9,7 +9,7 @@ from simrunner.model.operations import CRASH_POINTS, SEARCHED_CRASH_POINTS
 from simrunner.model.workload import FaultSpec
 from simrunner.runtime.performance import Request
 from simrunner.search.campaign import EXHAUSTIVE, Campaign
-from simrunner.search.explorer import Played
+from simrunner.search.explorer import Played, used
 from simrunner.search.sources import going_first
 from simrunner.strategies.counting import interleavings
 from simrunner.strategies.surveyor import Surveyor
@@ -23,9 +23,11 @@ def measure(campaign: Campaign, base: Request, play: Callable[[Request, int], Pl
     """
     surveyor = Surveyor(frozenset(CRASH_POINTS), going_first(campaign, base))
     plain = replace(base, strategy="round-robin", workload=replace(base.workload, faults=()))
-    played = [play(replace(plain, decider=surveyor), 0), *(play(request, 0) for request in _killing(plain, campaign.kills))]
+    surveyed = play(replace(plain, decider=surveyor), 0)
+    played = [surveyed, *(play(request, 0) for request in _killing(plain, campaign.kills))]
     asked = campaign.strategy == EXHAUSTIVE
-    return max(one.result.steps for one in played), interleavings(surveyor.rounds, campaign.kills) if asked else None
+    rounds = used(surveyed, Surveyor).rounds
+    return max(one.result.steps for one in played), interleavings(rounds, campaign.kills) if asked else None
 
 
 def _killing(plain: Request, kills: int) -> Iterator[Request]:

@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,9 +21,13 @@ from simrunner.runtime.stage import Stage
 from simrunner.search import coordinator
 from simrunner.search.campaign import Campaign, request_of
 from simrunner.search.coordinator import BROKEN_IN_A_ROW_MAX, Theatre
-from simrunner.search.explorer import Played
+from simrunner.search.explorer import Played, used
 from simrunner.search.measuring import measure
 from simrunner.search.sources import Seeded
+from simrunner.strategies.decider import SeededDecider
+from simrunner.strategies.deviating import Noting
+from simrunner.strategies.round_robin import RoundRobin
+from simrunner.strategies.surveyor import Surveyor
 from tests.runtime.runs import ROOT, design_folder
 
 CLAIM = (ROOT / "sql/reference/claim.sql").read_text()
@@ -98,6 +103,19 @@ def test_an_accident_is_told_also_in_a_schedule_that_is_not_sure(database: Datab
         for child in children():
             os.kill(child, signal.SIGKILL)
         assert theatre.play(source.request(1), 1).result.verdict == "unknown"
+
+
+def test_what_a_decider_noted_is_of_the_play_that_counts(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A schedule that is not sure is run again with a copy of its decider: the one that was given has seen the first play."""
+    monkeypatch.setattr(Stage, "is_sure", lambda stage: False)
+    base = base_of("reference")
+    given = Noting(SeededDecider(RoundRobin(0), lambda view: None))
+    with closing(Theatre(database, base, 0)) as theatre:
+        played = theatre.play(replace(base, decider=given), 0)
+    assert played.result.verdict == "valid"
+    assert used(played, Noting) is not given
+    with pytest.raises(TypeError, match="decided by Noting, not by Surveyor"):
+        used(played, Surveyor)
 
 
 def children() -> list[int]:

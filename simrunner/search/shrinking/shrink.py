@@ -10,7 +10,7 @@ from simrunner.errors import Divergence, InputError
 from simrunner.model.tape import STEP, Decision
 from simrunner.model.workload import Workload
 from simrunner.runtime.performance import Request
-from simrunner.search.explorer import Played
+from simrunner.search.explorer import Played, used
 from simrunner.search.shrinking.case import Case, size_of
 from simrunner.search.shrinking.failure import Failure, failure_of
 from simrunner.search.shrinking.passes import PASSES, leap
@@ -119,14 +119,13 @@ def shrink(request: Request, trials: Trials, *, tried: Tried, seconds: float, to
     the run cannot be repeated.
     """
     deadline = monotonic() + seconds
-    noting = Noting(TapeDecider(request.decisions or ()))
-    original = trials.play_by(noting, coalesce=request.coalesce)
+    original = trials.play_by(Noting(TapeDecider(request.decisions or ())), coalesce=request.coalesce)
     failure = _failure(original)
     if sha256 not in (None, original.result.sha256):
         raise Divergence("the run has another history when it is repeated; `simrunner replay` shows where")
     if failure is None:
         raise InputError("violates nothing that its workload judges: there is nothing to shrink")
-    whole = Case(size_of(request.workload), request.coalesce, tuple(noting.deviations))
+    whole = Case(size_of(request.workload), request.coalesce, tuple(used(original, Noting).deviations))
     search = Search(trials, tried, failure, deadline, told)
     finished = search.run(whole, request.workload, lambda: _coalesced(whole, request, trials, failure))
     smallest = trials.play(search.best)
@@ -150,11 +149,10 @@ def _coalesced(whole: Case, request: Request, trials: Trials, failure: Failure) 
     """Return the case with coalesced steps, if it fails in the same way when actors go in about the same order."""
     if whole.coalesced or request.workload.script:
         return None
-    noting = Noting(Loose(request.decisions or (), whole.faults))
-    played = trials.play_by(noting, coalesce=True)
+    played = trials.play_by(Noting(Loose(request.decisions or (), whole.faults)), coalesce=True)
     if _failure(played) != failure:
         return None
-    return Case(whole.size, True, tuple(noting.deviations))
+    return Case(whole.size, True, tuple(used(played, Noting).deviations))
 
 
 def _failure(played: Played) -> Failure | None:
